@@ -51,7 +51,33 @@ export const COMMAND_PACKAGES: readonly string[] = [
   'thread-stream',
 ]
 
-export const BUNDLED_PACKAGES: readonly string[] = [...LIBRARY_PACKAGES, ...COMMAND_PACKAGES]
+/** Those of the console: what runs in browsers, and the fonts. No other file has any of them. */
+export const CONSOLE_PACKAGES: readonly string[] = [
+  '@codemirror/autocomplete',
+  '@codemirror/commands',
+  '@codemirror/lang-sql',
+  '@codemirror/language',
+  '@codemirror/lint',
+  '@codemirror/state',
+  '@codemirror/streamparser',
+  '@codemirror/view',
+  '@fontsource-variable/geist',
+  '@fontsource-variable/geist-mono',
+  '@lezer/common',
+  '@lezer/highlight',
+  '@lezer/lr',
+  '@marijn/find-cluster-break',
+  '@tanstack/store',
+  '@tanstack/table-core',
+  '@tanstack/virtual-core',
+  'crelt',
+  'preact',
+  'style-mod',
+  'uplot',
+  'w3c-keyname',
+]
+
+export const BUNDLED_PACKAGES: readonly string[] = [...LIBRARY_PACKAGES, ...COMMAND_PACKAGES, ...CONSOLE_PACKAGES]
 
 /** Where the build puts the licenses of these packages. */
 export const NOTICES = 'third-party-notices.txt'

@@ -63,7 +63,7 @@ export function drawArchitecture(): string {
 function readModules(): Map<string, Module> {
   const modules = new Map<string, Module>()
   const paths = readdirSync(join(TOP, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path))
     .map((path) => `src/${path.replaceAll('\\', '/')}`)
     .sort()
   for (const path of paths) {

@@ -386,5 +386,5 @@ function sourcesOf(folders: readonly string[]): Map<string, string> {
       (path) => `${folder}/${path.replaceAll('\\', '/')}`,
     ),
   )
-  return new Map(paths.filter((path) => path.endsWith('.ts')).map((path) => [path, readFileSync(new URL(path, TOP), 'utf8')]))
+  return new Map(paths.filter((path) => /\.tsx?$/.test(path)).map((path) => [path, readFileSync(new URL(path, TOP), 'utf8')]))
 }

@@ -234,10 +234,14 @@ const SESSION: Calls = {
     owner.createCredential({ kind: 'API_KEY', name: 'n', roles: ['r'], verifier: '0'.repeat(64), ...o }),
   'revokeCredential credential': (o: object) => owner.revokeCredential({ keyId: 'k', ...o }),
   listCredentials: (o) => owner.listCredentials(o),
+  'previewAccess request': (o: object) => owner.previewAccess({ roles: [], ...o }),
+  'checkPolicy request': (o: object) => owner.checkPolicy({ roles: {}, ...o }),
   perform: (o) => owner.perform('get', { table: 'clients' }, o),
 }
 
-const SESSION_WITHOUT_OPTIONS = ['deleteFile', 'fileStatus', 'downloadTicket']
+const SESSION_WITHOUT_OPTIONS = [
+  ...['deleteFile', 'fileStatus', 'downloadTicket', 'readPolicy', 'describeCaller', 'describeSchema', 'explainQuery'],
+]
 
 describe('every function is tried', () => {
   it('that an entry point exports', async () => {

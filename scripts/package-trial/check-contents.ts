@@ -1,7 +1,7 @@
 /** Checks what the package contains: documents, one error class for each module system, files that load quickly, resolvable types. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { BUNDLED_PACKAGES, COMMAND_PACKAGES, NOTICES } from '../bundled-packages.ts'
+import { BUNDLED_PACKAGES, COMMAND_PACKAGES, CONSOLE_PACKAGES, NOTICES } from '../bundled-packages.ts'
 import { SBOM } from '../sbom.ts'
 import type { PackedPackage } from './packed-package.ts'
 import { MODULES, type Trial } from './trial.ts'
@@ -23,7 +23,10 @@ export function checkContents(trial: Trial, { folder, tarball }: PackedPackage):
     checkErrorClass(trial, paths, extension)
     checkThinEntryPoints(trial, join(folder, 'dist'), extension)
   }
-  const built = paths.filter((one) => /\.c?js$/.test(one))
+  // Browsers load the files of the console. Its build checks which packages it has.
+  const console = join(folder, 'dist/console')
+  checkConsole(trial, console, paths)
+  const built = paths.filter((one) => /\.c?js$/.test(one) && !one.startsWith(console))
   for (const path of built) checkBuiltFile(trial, path)
   checkBuiltIn(trial, built)
   checkCommandAlone(trial, join(folder, 'dist'), built)
@@ -79,6 +82,14 @@ function loadedFiles(path: string, found: Set<string> = new Set()): ReadonlySet<
   return found
 }
 
+/** The page, compressed forms of its script, and no source maps. */
+function checkConsole(trial: Trial, folder: string, paths: readonly string[]): void {
+  const files = paths.filter((path) => path.startsWith(folder))
+  for (const ending of ['index.html', '.js', '.js.br', '.js.gz', '.css.br', '.woff2'])
+    if (!files.some((path) => path.endsWith(ending))) trial.fail(`${folder} has no file that ends with ${ending}`)
+  for (const path of files.filter((one) => one.endsWith('.map'))) trial.fail(`${path} is a source map`)
+}
+
 /** Checks that the packages in the built files, which the build names in comments, are those that the documents list. */
 function checkBuiltIn(trial: Trial, built: readonly string[]): void {
   const found = new Set<string>()
@@ -86,9 +97,10 @@ function checkBuiltIn(trial: Trial, built: readonly string[]): void {
   for (const path of built.filter((one) => !basename(one).startsWith('jiti-'))) {
     for (const [, name = ''] of readFileSync(path, 'latin1').matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)\//g)) found.add(name)
   }
+  const inNode = BUNDLED_PACKAGES.filter((name) => !CONSOLE_PACKAGES.includes(name))
   const [missing, surplus] = [
-    BUNDLED_PACKAGES.filter((name) => name !== 'jiti' && !found.has(name)),
-    [...found].filter((name) => !BUNDLED_PACKAGES.includes(name)),
+    inNode.filter((name) => name !== 'jiti' && !found.has(name)),
+    [...found].filter((name) => !inNode.includes(name)),
   ]
   if (missing.length > 0) trial.fail(`${missing.join(', ')} should be built in, and no built file names them`)
   if (surplus.length > 0) trial.fail(`${surplus.join(', ')} are built in; list them in BUNDLED_PACKAGES`)

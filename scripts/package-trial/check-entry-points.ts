@@ -19,13 +19,16 @@ const OPTIONAL_PEERS: Readonly<Record<string, readonly string[]>> = {
 export function checkEntryPoints(trial: Trial, packed: PackedPackage): void {
   const names = Object.keys(ENTRY_POINTS)
   const bare = createProject(trial, packed, 'without-peers', {
-    files: ['programs/entry-points.mjs', 'programs/use-vault.mjs', 'programs/memory.mjs'],
+    files: ['programs/entry-points.mjs', 'programs/use-vault.mjs', 'programs/memory.mjs', 'programs/console.mjs'],
   })
   load(
     bare,
     names.filter((name) => OPTIONAL_PEERS[name] === undefined),
   )
   bare.run('a vault in memory is used by import', 'node', ['memory.mjs'])
+  bare.run('the console is served by import', 'node', ['console.mjs'])
+  writeAsCommonJs(bare, ['console'])
+  bare.run('the console is served by require', 'node', ['console.cjs'])
   const whole = createProject(trial, packed, 'with-peers', {
     packages: [...Object.values(OPTIONAL_PEERS).flat(), 'kysely'],
     files: ['programs/entry-points.mjs', 'programs/use-vault.mjs', 'programs/sqlite.mjs', 'programs/host-transaction.mjs'],

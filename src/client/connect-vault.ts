@@ -26,7 +26,7 @@ export interface ConnectOptions {
 /** The session of a caller over HTTP: that of the library. */
 export type RemoteSession<S extends SchemaDefinition> = Session<S>
 
-/** The operations, and the names of their arguments. Those with a star write: each has an idempotency key, so that it can be sent again. */
+/** The operations with a method, and the names of its arguments. `perform` sends every other one. Those with a star write: each has an idempotency key, so that it can be sent again. */
 export const OPERATIONS = {
   insert: '*table records options',
   importRecords: '*',
@@ -54,7 +54,13 @@ export const OPERATIONS = {
   createCredential: '*',
   revokeCredential: '*',
   listCredentials: 'options',
-} as const satisfies Readonly<Record<OperationName, string>>
+  describeCaller: '',
+  describeSchema: '',
+  explainQuery: 'query values',
+  readPolicy: '',
+  previewAccess: '',
+  checkPolicy: '',
+} as const satisfies Readonly<Partial<Record<OperationName, string>>>
 
 /** Records of a page without `limit`. */
 const PAGE_SIZE = 25
@@ -111,7 +117,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
       return send({ ...uploadRequest({ ...upload, ...uploading } as unknown as GivenUpload), key, read })
     }
     if (name === 'openFile') return send(openRequest(given as unknown as GivenFile))
-    const { input, signal } = withoutSignal(given)
+    const { input, signal } = withoutSignal(withText(given))
     const body = JSON.stringify(input, toWire)
     const result = await send({
       path: encodeURIComponent(name),
@@ -144,8 +150,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
     query: (query: string | SqlQuery, second?: Options, third?: Options) => {
       // Whatever is before options counts as values.
       const hasValues = third !== undefined || Array.isArray(second)
-      const made = isMadeBySql(query) ? { query: query.text, values: query.values } : { query }
-      return perform('query', hasValues ? { ...made, values: second, options: third ?? {} } : { ...made, options: second ?? {} })
+      return perform('query', hasValues ? { query, values: second, options: third ?? {} } : { query, options: second ?? {} })
     },
     perform,
   }
@@ -176,7 +181,7 @@ function assertOptions(options: object): void {
 }
 
 function isWrite(name: string): boolean {
-  return Object.hasOwn(OPERATIONS, name) && OPERATIONS[name as OperationName].startsWith('*')
+  return Object.hasOwn(OPERATIONS, name) && OPERATIONS[name as keyof typeof OPERATIONS].startsWith('*')
 }
 
 /** Returns an input without the signal of its options, which stays here. */
@@ -229,6 +234,12 @@ interface BatchBody {
 /** Returns the responses with their errors as those of the library. */
 function withErrors({ responses }: BatchBody): object {
   return { responses: responses.map((one) => (one.ok ? one : { ...one, error: readError(one.error) })) }
+}
+
+/** Returns an input in which a query made by `sql` is its text and its values. */
+function withText(given: AnyInput): AnyInput {
+  const { query } = given
+  return isMadeBySql(query) ? { ...given, query: query.text, values: given.values ?? query.values } : given
 }
 
 /** True for what the tag `sql` made: it is frozen, as no JSON of others is. */

@@ -69,6 +69,8 @@ export interface ErrorDetail {
   readonly columns?: readonly string[]
   /** Position of the record, token or item in the request, from 0. */
   readonly index?: number
+  /** The place in the text of a query. Line and column count from 1, columns and length in UTF-16 units. The length is 0 at the end of the text. */
+  readonly position?: { readonly line: number; readonly column: number; readonly length: number }
   /** A step of a change of the schema that an opening does not make. */
   readonly step?: string
   /** A record id: from the caller's own request, or of a record that failed authentication. */

@@ -217,6 +217,27 @@ function groupNumber(name: string, pattern: Pattern): number {
 /** How a value is returned: in full, masked, or as a constant. */
 export type RedactionLevel = 'PLAIN_TEXT' | 'MASKED' | 'REDACTED'
 
+/** The level of a field that is not shown in plain text. */
+export type LoweredLevel = Exclude<RedactionLevel, 'PLAIN_TEXT'>
+
+/** The levels of the fields that are not shown in plain text, by name. */
+export type Levels<Name extends string = string> = { readonly [N in Name]?: LoweredLevel }
+
+/** The levels of a record that is shown in plain text: one object for all of them. */
+export const NONE_LOWERED: Levels<never> = Object.freeze({})
+
+/** Returns the level of each field that is shown, of a record or of a result of a query, which can have the record id as a field: that is no value. */
+export function shownLevels(
+  fields: object,
+  levels: { readonly [name: string]: LoweredLevel | 'HIDDEN' | undefined },
+  idName?: string,
+): { readonly level: RedactionLevel }[] {
+  return Object.keys(fields).flatMap((name) => {
+    const level = (Object.hasOwn(levels, name) ? levels[name] : undefined) ?? 'PLAIN_TEXT'
+    return name === idName || level === 'HIDDEN' ? [] : [{ level }]
+  })
+}
+
 /** A level as a request names it. `DEFAULT` means the level of the column. */
 export type Redaction = RedactionLevel | 'DEFAULT'
 
@@ -228,6 +249,19 @@ const RANKS: Readonly<Record<RedactionLevel, number>> = { PLAIN_TEXT: 2, MASKED:
 /** Returns the level that reveals less. It applies when one level is requested and the other is granted. */
 export function lowerLevel(left: RedactionLevel, right: RedactionLevel): RedactionLevel {
   return RANKS[left] < RANKS[right] ? left : right
+}
+
+/**
+ * Returns the level at which a value of a column is shown, where one is requested and the other is granted. Without a mask there is none between plain
+ * text and redacted.
+ */
+export function levelShown(
+  { level: own, mask }: { readonly level: RedactionLevel; readonly mask?: unknown },
+  asked: Redaction,
+  allowed: RedactionLevel,
+): RedactionLevel {
+  const level = lowerLevel(asked === 'DEFAULT' ? own : asked, allowed)
+  return level === 'MASKED' && mask === undefined ? 'REDACTED' : level
 }
 
 /** Every value of `redaction` in a request. */

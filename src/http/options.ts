@@ -37,6 +37,8 @@ export interface HandlerOptions extends AddressOptions {
   /** Tables that also have the legacy routes. Default: `LEGACY_TABLES`. */
   readonly legacyTables?: readonly string[]
   readonly limits?: Partial<HttpLimits>
+  /** Serves the console under `/console`. Default: false. */
+  readonly console?: boolean
   /** Receives failures that no vault records, in the shape of pino. Default: no log. */
   readonly log?: HttpLog
   /** Called for each request whose credential is missing, malformed or refused, for limits of rates. Its errors change no response. */
@@ -87,6 +89,7 @@ const HANDLER_OPTIONS = [
   'names',
   'legacyTables',
   'limits',
+  'console',
   'log',
   'onRefused',
   'trustedProxies',
@@ -123,13 +126,14 @@ function assertAuthenticate(given: unknown): void {
     )
 }
 
-function assertVaultOptions({ vaultIdleMs = 1, vaultsOfAccount, onRefused }: HandlerOptions): void {
+function assertVaultOptions({ vaultIdleMs = 1, vaultsOfAccount, onRefused, console = false }: HandlerOptions): void {
   if (!Number.isInteger(vaultIdleMs) || vaultIdleMs < 1 || vaultIdleMs > MAX_TIMER_MS)
     throw new VaultError('invalid_request', `Option "vaultIdleMs" must be an integer from 1 to ${MAX_TIMER_MS}.`)
   if (vaultsOfAccount !== undefined && typeof vaultsOfAccount !== 'function')
     throw new VaultError('invalid_request', 'Option "vaultsOfAccount" must be a function.')
   if (onRefused !== undefined && typeof onRefused !== 'function')
     throw new VaultError('invalid_request', 'Option "onRefused" must be a function.')
+  if (typeof console !== 'boolean') throw new VaultError('invalid_request', 'Option "console" must be true or false.')
 }
 
 /** A longer timer would end at once. */

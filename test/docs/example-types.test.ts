@@ -35,7 +35,7 @@ it.each(LIBRARIES)('every example compiles with the types of $types', ({ options
       // Without an import or export it would be a script, which shares its names with all others.
       writeFileSync(join(folder, name), `${code}export {}\n`)
     }
-    const { status, stdout } = spawnSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', folder], {
+    const { status, stdout } = spawnSync(process.execPath, [join(ROOT, 'node_modules/typescript-7/bin/tsc'), '-p', folder], {
       encoding: 'utf8',
     })
     expect(status, stdout).toBe(0)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { ENTRY_POINTS } from '../../scripts/entry-points.ts'
+import { builtPackage } from '../support/cli/built-command.ts'
 import { allExamples, promisesOf } from '../support/examples/examples-of.ts'
 import { freshDatabase } from '../support/postgres/fresh-database.ts'
 
@@ -42,8 +43,9 @@ it.each(examples.map((example) => [`${example.page}:${example.line}`, example] a
     const database = needsPostgres ? await freshDatabase(inject('postgresUrl')) : undefined
     try {
       const file = join(folder, 'example.ts')
-      writeFileSync(file, againstSources(code))
       const usesRunner = code.includes("from 'vitest'")
+      const usesSources = usesRunner || code.includes("from '../../src/")
+      writeFileSync(file, usesSources ? againstSources(code) : code)
       const command = usesRunner
         ? [
             join(ROOT, 'node_modules/vitest/vitest.mjs'),
@@ -52,7 +54,7 @@ it.each(examples.map((example) => [`${example.page}:${example.line}`, example] a
             join(ROOT, 'test/support/reporting/example.config.ts'),
             relative(ROOT, file),
           ]
-        : [file]
+        : [...(usesSources ? [] : builtPackage()), file]
       // A newcomer runs the example of the README again, with the files that the first run left.
       for (let run = 0; run < (page === 'README.md' ? 2 : 1); run++) {
         const { status, stdout, stderr } = spawnSync(process.execPath, command, {

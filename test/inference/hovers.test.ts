@@ -56,7 +56,7 @@ const hovers: readonly (readonly [position: string, shows: string])[] = [
   ['session = ', `const session: Session<${PEOPLE}>`],
   [
     'records } = ',
-    `const records: { readonly id: string; readonly fields: ${SHOWN}; readonly lowered: readonly ("name" | "country" | "visits")[]; }[]`,
+    `const records: { readonly id: string; readonly fields: ${SHOWN}; readonly levels: Levels<"name" | "country" | "visits">; }[]`,
   ],
   [
     'page = ',
@@ -64,7 +64,7 @@ const hovers: readonly (readonly [position: string, shows: string])[] = [
   ],
   [
     'next of ',
-    'const next: { readonly records: { readonly id: string; readonly fields: { readonly country: "DE" | "FR" | null; }; readonly lowered: readonly never[]; }[]; readonly next: string; }',
+    'const next: { readonly records: { readonly id: string; readonly fields: { readonly country: "DE" | "FR" | null; }; readonly levels: Levels<never>; }[]; readonly next: string; }',
   ],
   ['shownFields = ', `const shownFields: ${SHOWN} | undefined`],
   ['plainFields = ', 'const plainFields: { readonly name: string; readonly country: "DE" | "FR" | null; }'],

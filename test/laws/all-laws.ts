@@ -35,6 +35,7 @@ import { publishedVectors } from './published-vectors.ts'
 import { queryForms } from './query-forms.ts'
 import { readChange } from './read-change.ts'
 import { recordTampering } from './record-tampering.ts'
+import { seenAsLaw } from './seen-as.ts'
 import { sqlDifferential } from './sql-differential.ts'
 import { sqlParser } from './sql-parser.ts'
 import { sqlPartition } from './sql-partition.ts'
@@ -52,6 +53,7 @@ export const ALL_LAWS: readonly Law[] = [
   tokenKindsLaw,
   keptTokens,
   writeBackLaw,
+  seenAsLaw,
   hostileInput,
   recordTampering,
   auditWriters,

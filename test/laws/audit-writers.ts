@@ -6,6 +6,7 @@ import { expect } from 'vitest'
 import type { StorageHandle } from '../../src/storage-port.ts'
 import { eventsOf, openClients } from '../support/audit/audited-clients.ts'
 import { doOperations, type Work } from '../support/audit/audited-work.ts'
+import { builtProcess } from '../support/cli/built-command.ts'
 import type { StorageAddress } from '../support/storages/open-storage.ts'
 import { onFresh, openPlaces, type Place } from '../support/storages/places.ts'
 import type { Law } from './law.ts'
@@ -64,7 +65,7 @@ async function writeElsewhere(place: Place, address: StorageAddress, seed: strin
 
 /** Does the work in a separate process. Returns the number of its operations. */
 async function inProcess(address: StorageAddress, work: Work): Promise<number> {
-  const script = join(import.meta.dirname, '../support/audit/audit-writer-process.ts')
+  const script = builtProcess(join(import.meta.dirname, '../support/audit/audit-writer-process.ts'))
   const { stdout } = await run(process.execPath, [script, JSON.stringify({ ...work, address })])
   return JSON.parse(stdout) as number // Written by that script.
 }

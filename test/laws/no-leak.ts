@@ -22,7 +22,7 @@ export const noLeak: Law = {
   statement:
     'A vault shows a caller no value beyond the policy, in no result, error, log line, span, event, stored byte or byte on a socket',
   unit: 'operations',
-  figures: { test: 2000, soak: 200_000 },
+  figures: { test: 1000, soak: 200_000 },
   weight: 3,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

@@ -20,7 +20,7 @@ export const sqlParser: Law = {
   statement:
     'Any text parses as in PostgreSQL or is rejected, in time, and a query prints to a text that parses to the same tree',
   unit: 'texts',
-  figures: { test: 100_000, soak: 20_000_000 },
+  figures: { test: 25_000, soak: 20_000_000 },
   weight: 1,
   async open() {
     await loadModule()

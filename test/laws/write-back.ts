@@ -43,10 +43,10 @@ export async function writeBackAll(random: SeededRandom, writeBack: WriteBack): 
     }))
     await owner.insert(table, records)
     const redaction = random.pick(['PLAIN_TEXT', 'DEFAULT'])
-    for (const { id, fields, lowered } of await recordsFor(session, table, redaction)) {
+    for (const { id, fields, levels } of await recordsFor(session, table, redaction)) {
       for (const [name, shown] of Object.entries(fields)) {
         const before = await storedValue(owner, { table, id, name })
-        const change = { [name]: lowered.includes(name) && shown !== null ? writeBack(shown) : shown }
+        const change = { [name]: name in levels && shown !== null ? writeBack(shown) : shown }
         const isRefused = await session.updateOne(table, id, change).then(() => false, isWrongValue)
         if (isRefused) result.refused++
         else result.written++

@@ -70,12 +70,12 @@ describe('the leak check detects', () => {
       /fields of .* should be|canaries hidden from the caller|invisible to the caller|hidden column/,
     ],
     [
-      'masked fields that are not named as lowered',
+      'masked fields that say nothing of their level',
       {
         layer: (send) => async (request) =>
-          JSON.parse(JSON.stringify(await send(request)), (key, part: unknown) => (key === 'lowered' ? [] : part)),
+          JSON.parse(JSON.stringify(await send(request)), (key, part: unknown) => (key === 'levels' ? {} : part)),
       },
-      /lowered of .* is \[\] and should be/,
+      /levels of .* are \{\} and should be/,
     ],
     [
       'tokens resolved at the level asked',
@@ -174,8 +174,8 @@ describe('the leak check of tokens', () => {
   const CHANGED: Readonly<Record<string, (item: object) => object>> = {
     'another value': (item) => ({ ...item, value: 'Ann' }),
     'another type': (item) => ({ ...item, valueType: 'ARRAY' }),
-    'no mark of a redacted value': (item) => Object.fromEntries(Object.entries(item).filter(([name]) => name !== 'lowered')),
-    'a mark of a value in plain text': (item) => ({ ...item, lowered: true }),
+    'no level of a redacted value': (item) => Object.fromEntries(Object.entries(item).filter(([name]) => name !== 'level')),
+    'a level of a value in plain text': (item) => ({ ...item, level: 'MASKED' }),
     'one more member': (item) => ({ ...item, id: '1' }),
   }
   const records = [{ fields: { grade: 5, json: '*REDACTED*', hidden: 'Bo' } }]

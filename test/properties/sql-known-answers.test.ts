@@ -74,10 +74,10 @@ describe('the check of known results', () => {
     }),
     'nothing is rejected': (vault) => ({ query: (sql) => vault.query(sql).catch(() => ({ records: [] })) }),
   }
-  /** The faults of the first file that has some. The vault without a fault has none: see above. */
+  /** The first fault. The vault without a fault has none: see above. */
   const find = async (vault: Queryable): Promise<readonly string[]> => {
     for (const { queries, expectation } of FILES.filter((file) => file.name !== 'extended')) {
-      const { faults } = await checkQueries(vault, { places, queries, expectation })
+      const { faults } = await checkQueries(vault, { places, queries, expectation, isOneEnough: true })
       if (faults.length > 0) return faults
     }
     return []

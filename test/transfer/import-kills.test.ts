@@ -5,12 +5,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { builtProcess } from '../support/cli/built-command.ts'
 import { ENGINES } from '../support/storages/engines.ts'
 import { OWNER, openPeople } from '../support/vaults/test-vault.ts'
 
 const RECORDS = 3000
 const isBad = (record: number): boolean => record % 37 === 0
-const SCRIPT = join(import.meta.dirname, '../support/transfer/importing-process.ts')
+const SCRIPT = builtProcess(join(import.meta.dirname, '../support/transfer/importing-process.ts'))
 
 /** Runs the import, and kills it `afterMs` after its second batch. Returns what it printed. */
 async function runImport(address: string, file: string, afterMs?: number): Promise<string> {

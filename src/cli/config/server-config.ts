@@ -36,7 +36,7 @@ export interface CredentialsConfig {
 export interface HttpConfig
   extends Pick<
     HandlerOptions,
-    'baseUrl' | 'tokenURI' | 'names' | 'legacyTables' | 'limits' | 'trustedProxies' | 'forwardedHeader'
+    'baseUrl' | 'tokenURI' | 'names' | 'legacyTables' | 'limits' | 'console' | 'trustedProxies' | 'forwardedHeader'
   > {
   /** Default: API keys and service accounts. */
   readonly credentials?: CredentialsConfig

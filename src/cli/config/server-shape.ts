@@ -40,6 +40,7 @@ export const httpShape = z.strictObject({
   names: z.record(z.string(), z.string()).optional(),
   legacyTables: z.array(z.string()).optional(),
   limits: z.record(z.string(), z.int()).optional(),
+  console: z.boolean().optional(),
   trustedProxies: z.union([z.array(text), z.int().min(0)], 'must be a list of addresses and networks, or a number').optional(),
   forwardedHeader: z.enum(['x-forwarded-for', 'forwarded']).optional(),
 })

@@ -13,6 +13,7 @@ export const SERVE: CommandDescription = {
     { flags: '--tls-cert <file>', text: 'certificate in PEM; SIGHUP reads it again (default: server.tls.cert)' },
     { flags: '--tls-key <file>', text: 'its key in PEM (default: server.tls.key)' },
     { flags: '--origin <origin>', text: 'origin whose pages may call the vault from a browser', isList: true },
+    { flags: '--console', text: 'serve the console under /console (default: http.console, or not)' },
     { flags: '--start-ms <number>', text: 'try again for this long if storage or keys are away (default: server.startMs, or 0)' },
     {
       flags: '--shutdown-delay-ms <number>',
@@ -21,7 +22,7 @@ export const SERVE: CommandDescription = {
     { flags: '--log-requests', text: 'log each request: method, status, time; never a path or a value' },
   ],
   examples: [
-    'npx strongroom serve',
+    'npx strongroom serve --console',
     'npx strongroom serve --port 443 --host 0.0.0.0 --tls-cert tls.crt --tls-key tls.key --workers 2',
     'curl http://127.0.0.1:8421/ready',
   ],

@@ -16,17 +16,21 @@ export const serve: CommandWork = async (run) => {
   const loaded = await run.loadConfig()
   const server = settingsOf(run, loaded)
   const { id } = loaded.config.vault
+  const http = { ...loaded.config.http, ...(run.options.isSet('console') ? { console: true } : {}) }
   const announce = ({ port, healthPort }: Addresses): void => {
     const url = urlOf(server.tls === undefined ? 'http' : 'https', server.host, port)
     const health = urlOf('http', server.health.host, healthPort)
-    run.output.result({ vault: id, url, health, workers: server.workers }, () => [
+    const page =
+      http.console === true ? `${url}${new URL(http.baseUrl ?? '', url).pathname.replace(/\/+$/, '')}/console` : undefined
+    run.output.result({ vault: id, url, ...defined({ console: page }), health, workers: server.workers }, () => [
       `Vault ${id}:  ${url}`,
+      ...(page === undefined ? [] : [`Console:  ${page}`]),
       `Health:  ${health} (/live, /ready, /metrics)`,
     ])
   }
   if (server.workers > 1 && cluster.isPrimary) return servePrimary(server, announce)
   // Read here, so that a wrong option of the handler shows before the vault is opened.
-  const handler = handlerOptions(loaded.config)
+  const handler = handlerOptions({ ...loaded.config, http })
   const serving: Serving = { server, handler, open: (ports) => run.openVault({ ...ports, serves: true }) }
   return cluster.isPrimary ? serveAlone(serving, announce) : serveWorker(serving)
 }

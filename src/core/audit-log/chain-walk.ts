@@ -220,6 +220,6 @@ async function readableBefore(reader: PacedReader, { after, before }: RowRange):
   }
 }
 
-function readable(found: DatedEvent | undefined): TimedRow | undefined {
+function readable(found: DatedEvent<{ readonly timestamp: string }> | undefined): TimedRow | undefined {
   return found?.event === undefined ? undefined : { row: found.id, time: found.event.timestamp }
 }

@@ -26,8 +26,13 @@ const MAX_TIME = 2n ** 63n - 1n
 /** Rows of the reads after the first, in all chains: at first four times this, and 512 at most. Long events are read fewer at a time. */
 const SIZES = { first: 8, max: 512 } as const
 
+/** What the order of events is known by. */
+interface Timed {
+  readonly timestamp: string
+}
+
 /** An event that was read. Its place is a timestamp: events that are not read yet can be later if their chain is not read so far. */
-interface PlacedEvent extends DatedEvent {
+interface PlacedEvent<Event extends Timed> extends DatedEvent<Event> {
   readonly place: string
 }
 
@@ -36,13 +41,17 @@ interface PlacedEvent extends DatedEvent {
  * batch. Events that fail authentication are in any batch. Order is by the sealed times: in a chain they rise as the row ids do. If they
  * do not, because rows were replaced by older ones of the same chain, each event is still yielded, but it can be late.
  */
-export async function* eachNewest(reader: AuditReader, { since, until }: TimeRange): AsyncGenerator<readonly DatedEvent[]> {
-  const paced: PacedReader = { ...reader, pace: createPace(reader) }
+export async function* eachNewest<Event extends Timed>(
+  reader: AuditReader,
+  { since, until }: TimeRange,
+  decode: (bytes: Uint8Array) => Event,
+): AsyncGenerator<readonly DatedEvent<Event>[]> {
+  const paced: PacedReader<Event> = { ...reader, pace: createPace(reader), decode }
   const range = { since: textOf(since ?? 0n), until: until === undefined ? END_OF_TIME : textOf(until) }
   if (range.since >= range.until) return
   const size = createPageSize(SIZES)
   let walks = (await narrowWalks(paced, await beginWalks(paced), range.until)).filter((walk) => isUnread(walk, range.since))
-  let waiting: readonly PlacedEvent[] = []
+  let waiting: readonly PlacedEvent<Event>[] = []
   for (let chosen = firstWalks(walks); chosen.length > 0; chosen = nextWalks(walks, waiting.map(placeOf), size.next())) {
     const { continued, rows, events } = await readWalks(paced, chosen)
     size.read(rows)
@@ -73,15 +82,15 @@ function isUnread({ chain, before, earlierThan }: ChainWalk, since: string): boo
   return earlierThan > since && before > rowsOfChains(chain).after + 1
 }
 
-function isInRange({ event }: DatedEvent, { since, until }: TextRange): boolean {
+function isInRange({ event }: DatedEvent<Timed>, { since, until }: TextRange): boolean {
   return event === undefined || (event.timestamp >= since && event.timestamp < until)
 }
 
 /** Reads the next rows of each walk. Returns the walks after them, the rows, and their events. */
-async function readWalks(
-  reader: PacedReader,
+async function readWalks<Event extends Timed>(
+  reader: PacedReader<Event>,
   chosen: readonly ChosenWalk[],
-): Promise<{ readonly continued: ChainWalk[]; readonly rows: readonly Row[]; readonly events: PlacedEvent[] }> {
+): Promise<{ readonly continued: ChainWalk[]; readonly rows: readonly Row[]; readonly events: PlacedEvent<Event>[] }> {
   const { rows, events } = await eventsAt(reader, chosen.flatMap(nextIds))
   const rowsByChain = byChain(rows)
   const eventsByChain = byChain(events)
@@ -114,7 +123,7 @@ function nextIds({ walk: { chain, before }, rows }: ChosenWalk): number[] {
 async function continueWalk(
   reader: PacedReader,
   chosen: ChosenWalk,
-  { rows, events }: { readonly rows: readonly Row[]; readonly events: readonly DatedEvent[] },
+  { rows, events }: { readonly rows: readonly Row[]; readonly events: readonly DatedEvent<Timed>[] },
 ): Promise<ChainWalk> {
   const { walk } = chosen
   const [lowest = walk.before] = nextIds(chosen)
@@ -128,7 +137,7 @@ async function continueWalk(
 }
 
 /** Returns events of one chain, in rising order of rows, with their places: their times, or a later one of an event before them. */
-function placed(events: readonly DatedEvent[]): PlacedEvent[] {
+function placed<Event extends Timed>(events: readonly DatedEvent<Event>[]): PlacedEvent<Event>[] {
   let place = ''
   return events.map((dated) => {
     const { event } = dated
@@ -138,6 +147,6 @@ function placed(events: readonly DatedEvent[]): PlacedEvent[] {
   })
 }
 
-function placeOf({ place }: PlacedEvent): string {
+function placeOf({ place }: PlacedEvent<Timed>): string {
   return place
 }

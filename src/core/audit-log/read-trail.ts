@@ -2,7 +2,6 @@
 import { decodeHead } from '../audit/chain.ts'
 import { type TreeHead, treeHeadOf } from '../audit/chain-verifier.ts'
 import type { ChainedEvent } from '../audit/event.ts'
-import { decodeEvent } from '../audit/read-event.ts'
 import {
   bytesOfRows,
   createPace,
@@ -104,21 +103,26 @@ export function allReadable(allHeads: readonly ReadHead[]): TreeHead[] {
 }
 
 /** An event and its own time, which is sealed with it: a writer of the database can change the time of its row. `event` is undefined if it failed authentication. */
-export interface DatedEvent extends Pick<OpenedEntry, 'id' | 'at'> {
-  readonly event: ChainedEvent | undefined
+export interface DatedEvent<Event = ChainedEvent> extends Pick<OpenedEntry, 'id' | 'at'> {
+  readonly event: Event | undefined
 }
 
-/** A reader that gives the event loop its turns. */
-export interface PacedReader extends AuditReader {
+/** A reader that gives the event loop its turns, and decodes what it needs of an event: all of it, or what is counted. */
+export interface PacedReader<Event = { readonly timestamp: string }> extends AuditReader {
   readonly pace: Pace
+  decode(bytes: Uint8Array): Event
 }
 
 /** Returns the events of the rows with these ids, in order, without rows that do not exist. Throws `data_loss` for an event in an unknown format. */
-export async function eventsAt(reader: PacedReader, ids: readonly number[]): Promise<{ rows: Row[]; events: DatedEvent[] }> {
+export async function eventsAt<Event>(
+  reader: PacedReader<Event>,
+  ids: readonly number[],
+): Promise<{ rows: Row[]; events: DatedEvent<Event>[] }> {
   const rows = (await reader.storage.get(AUDIT_EVENTS.name, ids)).filter((row) => row !== undefined)
-  const events: DatedEvent[] = []
+  const events: DatedEvent<Event>[] = []
   for await (const entries of openInSlices(reader, { kind: 'event', rows, pace: reader.pace })) {
-    for (const { id, at, bytes } of entries) events.push({ id, at, event: bytes === undefined ? undefined : decodeEvent(bytes) })
+    for (const { id, at, bytes } of entries)
+      events.push({ id, at, event: bytes === undefined ? undefined : reader.decode(bytes) })
   }
   return { rows, events }
 }

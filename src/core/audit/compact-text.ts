@@ -183,6 +183,12 @@ export class CompactReader {
     return this.number(0, Math.floor((this.bytes.length - this.at) / size))
   }
 
+  /** Passes over a text. */
+  skipText(): void {
+    const kind = this.number(0, Number.MAX_SAFE_INTEGER)
+    this.skip(kind <= HEX_32 ? lengthOf(kind) : kind === UNITS ? 2 * this.count(2) : kind - UTF_8)
+  }
+
   /** Reads a text. */
   text(): string {
     const kind = this.number(0, Number.MAX_SAFE_INTEGER)

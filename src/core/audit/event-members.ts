@@ -1,6 +1,7 @@
 /** The members of an event, once: what writes an event, reads it, recognizes its text and checks its shape goes through this list. */
 import { MAX_CHAINS } from '../limits.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
+import { REDACTION_LEVELS } from '../redaction.ts'
 import { toUtf8 } from '../util/bytes.ts'
 import * as shapes from '../util/options.ts'
 import {
@@ -16,6 +17,7 @@ import {
   type EventRows,
   type NestedOutcome,
   RESOURCE_TYPES,
+  type SeenAs,
 } from './event.ts'
 
 /** An event as it is written. `at` is its time in nanoseconds since 1970. */
@@ -194,6 +196,11 @@ const ROWS = object<EventRows>({
   table: needed(TEXT, (rows) => rows.table),
 })
 
+const SEEN_AS = object<SeenAs>({
+  context: needed(TEXT, (seen) => seen.context),
+  roles: needed(list(TEXT), (seen) => seen.roles),
+})
+
 const NESTED = object<NestedOutcome>({
   code: needed(CODE, (outcome) => outcome.code),
   content: optional(TEXT, (outcome) => outcome.content),
@@ -219,11 +226,13 @@ export const EVENT = object<ChainedEvent, WrittenEvent>({
   content: optional(TEXT, (event) => event.content),
   context: needed(CONTEXT, (event) => event.context),
   credential: optional(TEXT, (event) => event.credential),
+  level: optional(word(REDACTION_LEVELS), (event) => event.level),
   message: needed(TEXT, (event) => event.message),
   nested: optional(list(NESTED), (event) => event.nested),
   position: needed(POSITION, (event) => event.position),
   resourceType: needed(word(RESOURCE_TYPES), (event) => event.resourceType),
   rows: optional(list(ROWS), (event) => event.rows),
+  seenAs: optional(SEEN_AS, (event) => event.seenAs),
   table: optional(TEXT, (event) => event.table),
   tables: optional(list(TEXT), (event) => event.tables),
   timestamp: needed(TIME, (event) => event),

@@ -32,7 +32,7 @@ export interface AuditAfterOptions {
 
 /** A checked filter. An absent member matches every event. */
 export interface EventFilter {
-  readonly accountID: string
+  readonly accountID?: string
   readonly vaultID?: string
   /** True if the filter names what no event of a vault has: a parent account, a workspace, or another kind of action or resource. */
   readonly isOutsideVault: boolean
@@ -55,12 +55,15 @@ export interface EventQuery {
   readonly after?: AuditAfterOptions
   readonly limit: number
   readonly offset: number
+  /** The most resources that are listed of each event. Undefined for all. */
+  readonly resources?: number
 }
 
 /** The input of `listEvents`. Members are named as on the wire. Empty text and NONE mean that the member is not set. */
 export interface EventQueryInput {
   readonly filterOps: {
-    readonly accountID: string
+    /** Default: the account of the vault. */
+    readonly accountID?: string
     readonly parentAccountID?: string
     readonly workspaceID?: string
     readonly vaultID?: string
@@ -98,6 +101,8 @@ export interface EventQueryInput {
   readonly limit?: number
   /** Number of events to skip, 0 to 10,000. Default 0. */
   readonly offset?: number
+  /** The most resources to list of each event, 0 to 1,000; their number is `resourceCount` then, and outcomes of items are left out. Default: all. */
+  readonly resources?: number
 }
 
 /** Maximum offset: all skipped events are in memory. Later pages need `afterOps`. */
@@ -106,6 +111,8 @@ const MAX_OFFSET = 10_000
 const MAX_TEXT_LENGTH = 1000
 /** Maximum length of resources as one text, in UTF-16 units. */
 const MAX_LIST_LENGTH = 10_000
+/** Maximum of the number of resources that a query lists of each event. */
+const MAX_LISTED_RESOURCES = 1000
 /** Maximum number of resources of a query. */
 const MAX_RESOURCES = 100
 
@@ -131,6 +138,8 @@ const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
       'QUERY',
       'LIST_EVENTS',
       'LIST_CREDENTIALS',
+      'VERIFY_AUDIT',
+      'READ_POLICY',
     ] as const),
     ...(['OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL'] as const),
   ],
@@ -158,7 +167,7 @@ const contextShape = z.object({
 })
 
 const filterShape = z.object({
-  accountID: z.string().min(1).max(MAX_TEXT_LENGTH),
+  accountID: z.string().min(1).max(MAX_TEXT_LENGTH).optional(),
   parentAccountID: text,
   workspaceID: text,
   vaultID: text,
@@ -177,6 +186,7 @@ const queryShape = z.object({
   afterOps: z.object({ timestamp: text, changeID: text }).optional(),
   limit: z.unknown().optional(),
   offset: z.unknown().optional(),
+  resources: z.unknown().optional(),
 })
 
 const value = 'value'
@@ -200,6 +210,7 @@ export const RECORDED_EVENT_QUERY = {
   afterOps: { timestamp: value, changeID: value },
   limit: 'number',
   offset: 'number',
+  resources: 'number',
 } as const satisfies RecordedShape
 
 type FilterInput = z.infer<typeof filterShape>
@@ -222,7 +233,7 @@ export function parseEventQuery(input: unknown): EventQuery {
   assertKnown(input, RECORDED_EVENT_QUERY)
   const parsed = queryShape.safeParse(input)
   if (!parsed.success) throw issueFault(parsed.error.issues[0])
-  const { filterOps, limit, offset } = parsed.data
+  const { filterOps, limit, offset, resources } = parsed.data
   const sort = sortOf(parsed.data)
   const after = afterOf(parsed.data)
   return {
@@ -231,6 +242,7 @@ export function parseEventQuery(input: unknown): EventQuery {
     ...(after === undefined ? {} : { after }),
     limit: integer('limit', limit ?? DEFAULT_PAGE_SIZE, [1, MAX_EVENT_PAGE_SIZE]),
     offset: integer('offset', offset ?? 0, [0, MAX_OFFSET]),
+    ...(resources === undefined ? {} : { resources: integer('resources', resources, [0, MAX_LISTED_RESOURCES]) }),
   }
 }
 
@@ -245,7 +257,7 @@ function filterOf(given: FilterInput): EventFilter {
   const to = instantOf('filterOps.endTime', given.endTime)
   const context = Object.entries(given.context ?? {}).filter(([name, value]) => isSet(name, value))
   return {
-    accountID,
+    ...(accountID === undefined ? {} : { accountID }),
     isOutsideVault: isGiven(parentAccountID) || isGiven(workspaceID) || actions?.length === 0 || resourceTypes?.length === 0,
     context: Object.fromEntries(context),
     ...(isGiven(vaultID) ? { vaultID } : {}),

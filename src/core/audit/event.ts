@@ -1,6 +1,7 @@
 /** Audit events: as an operation describes them, as they are chained, and as they are listed. Source: specification, "Audit event". */
 import { type ErrorCode, VaultError } from '../errors.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
+import type { RedactionLevel } from '../redaction.ts'
 
 /** The kinds of operations. Lists of words only grow at their ends: a stored event has their indexes. */
 export const ACTION_TYPES = [
@@ -37,6 +38,8 @@ export const ACTION_TYPES = [
   'FIND_SUBJECT',
   'EXPORT_SUBJECT',
   'FORGET',
+  'VERIFY_AUDIT',
+  'READ_POLICY',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const
@@ -98,6 +101,14 @@ export interface NestedOutcome {
   readonly contentOf?: number
 }
 
+/** Another caller, as whom the caller of a preview looked at records. */
+export interface SeenAs {
+  /** Roles that neither the policy nor the draft of the preview has are *UNKNOWN*. */
+  readonly roles: readonly string[]
+  /** The attributes of the other caller that policies read, as JSON text. */
+  readonly context: string
+}
+
 /** What an operation records when it ends, whether it succeeds or fails. */
 export interface EventDraft {
   readonly context: EventContext
@@ -108,10 +119,14 @@ export interface EventDraft {
   /** The tables that a query names, or that a listing of events asks for, each once. */
   readonly tables?: readonly string[] | undefined
   readonly rows?: readonly EventRows[] | undefined
+  /** As whom records were looked at. Absent unless it was a preview. */
+  readonly seenAs?: SeenAs | undefined
   /** Key id of the stored credential that the operation is about. */
   readonly credential?: string | undefined
   /** HTTP status of the outcome. */
   readonly code: number
+  /** The highest level at which values of records were shown. Absent if none were. */
+  readonly level?: RedactionLevel | undefined
   /** Empty on success. */
   readonly message: string
   /** The body of the request as JSON text, with every value replaced and equal neighbors merged. */
@@ -149,12 +164,18 @@ export interface AuditEvent {
     readonly vaultID: string
     /** `<resourceType>/<resourceID>`. */
     readonly resources: readonly string[]
+    /** As whom the caller looked at records, in a preview. What was shown was at the lower level of both. */
+    readonly seenAs?: { readonly roles: readonly string[]; readonly context: Readonly<Record<string, unknown>> }
+    /** How many it has, where a listing asked for some of them. */
+    readonly resourceCount?: number
     readonly userEmail?: string
   }
   readonly response: {
     readonly code: number
     readonly message: string
     readonly timestamp: string
+    /** The highest level at which values of records were shown. Absent if none were. */
+    readonly level?: RedactionLevel
     readonly data?: { readonly content: string }
     readonly nestedResponse?: readonly {
       readonly code: number

@@ -28,7 +28,8 @@ export function createEventTest(filter: EventFilter, records: RecordRows): Event
 }
 
 function memberTests({ accountID, vaultID, actions, resourceType, userEmail }: EventFilter): EventTest[] {
-  const tests: EventTest[] = [(event) => event.accountID === accountID]
+  const tests: EventTest[] = []
+  if (accountID !== undefined) tests.push((event) => event.accountID === accountID)
   if (vaultID !== undefined) tests.push((event) => event.vaultID === vaultID)
   if (actions !== undefined) tests.push((event) => actions.includes(event.action))
   if (resourceType !== undefined) tests.push((event) => event.resourceType === resourceType)
@@ -93,23 +94,50 @@ export function rowsOfEvent({ rows = [], nested = [] }: Pick<ChainedEvent, 'rows
   return [...rows, ...nested.flatMap((item) => item.rows ?? [])]
 }
 
+/** An event, with how many of its resources are listed and how many it has; both are absent where all are listed. */
+export interface CutEvent {
+  readonly event: ChainedEvent
+  readonly most?: number
+  readonly resourceCount?: number
+}
+
+/** Returns an event with the rows of so many resources at most, and without the outcomes of items. */
+export function cutEvent({ nested: _, ...event }: ChainedEvent, most: number): CutEvent {
+  let count = tablesOf(event).length + (event.credential === undefined ? 0 : 1)
+  let left = Math.max(0, most - count)
+  const rows = (event.rows ?? []).map(({ table, runs }): EventRows => {
+    const kept = runs.flatMap(([first, length]): (readonly [number, number])[] => {
+      const taken = Math.min(length, left)
+      count += length
+      left -= taken
+      return taken === 0 ? [] : [[first, taken]]
+    })
+    return { table, runs: kept }
+  })
+  // Without any, the vault is listed.
+  return { event: { ...event, rows }, most, resourceCount: Math.max(1, count) }
+}
+
 /** Returns an event with record ids in place of rows. */
-export function toAuditEvent(event: ChainedEvent, ids: IdsByRows): AuditEvent {
+export function toAuditEvent({ event, most, resourceCount }: CutEvent, ids: IdsByRows): AuditEvent {
   const { userEmail, ...context } = event.context
-  const { code, message, timestamp, content, nested } = event
+  const { code, level, message, timestamp, content, nested, seenAs } = event
   return {
     context: { ...context, changeID: event.changeID },
     request: {
       actionType: event.action,
       resourceType: event.resourceType,
       vaultID: event.vaultID,
-      resources: resourcesOf(event, ids),
+      resources: resourcesOf(event, ids).slice(0, most),
+      ...(resourceCount === undefined ? {} : { resourceCount }),
+      ...(seenAs === undefined ? {} : { seenAs: { roles: seenAs.roles, context: JSON.parse(seenAs.context) } }),
       ...(userEmail === undefined ? {} : { userEmail }),
     },
     response: {
       code,
       message,
       timestamp,
+      ...(level === undefined ? {} : { level }),
       ...(content === undefined ? {} : { data: { content } }),
       ...(nested === undefined ? {} : { nestedResponse: toNested(nested, ids) }),
     },
@@ -117,12 +145,16 @@ export function toAuditEvent(event: ChainedEvent, ids: IdsByRows): AuditEvent {
 }
 
 /** Returns the tables, the records and the credential of an event, or its vault if it has neither. */
-function resourcesOf({ table, tables, rows, credential, resourceType, vaultID }: ChainedEvent, ids: IdsByRows): string[] {
-  const type = resourceType === 'FILE' ? 'FILE' : 'RECORD'
-  const records = (rows ?? []).flatMap((group) => ids.get(group) ?? []).map((id) => `${type}/${id}`)
-  const named = [...(table === undefined ? [] : [table]), ...(tables ?? [])].map((name) => `TABLE/${name}`)
-  const resources = [...named, ...records, ...(credential === undefined ? [] : [`CREDENTIAL/${credential}`])]
-  return resources.length === 0 ? [`VAULT/${vaultID}`] : resources
+function resourcesOf(event: ChainedEvent, ids: IdsByRows): string[] {
+  const type = event.resourceType === 'FILE' ? 'FILE' : 'RECORD'
+  const records = (event.rows ?? []).flatMap((group) => ids.get(group) ?? []).map((id) => `${type}/${id}`)
+  const { credential } = event
+  const resources = [...tablesOf(event), ...records, ...(credential === undefined ? [] : [`CREDENTIAL/${credential}`])]
+  return resources.length === 0 ? [`VAULT/${event.vaultID}`] : resources
+}
+
+function tablesOf({ table, tables = [] }: Pick<ChainedEvent, 'table' | 'tables'>): string[] {
+  return [...(table === undefined ? [] : [table]), ...tables].map((name) => `TABLE/${name}`)
 }
 
 /** Returns the result of each item of a batch. */

@@ -24,6 +24,29 @@ export function decodeEvent(bytes: Uint8Array): ChainedEvent {
   return event as unknown as ChainedEvent
 }
 
+/** What a count takes of an event. */
+export type CountedEvent = Pick<ChainedEvent, (typeof COUNTED)[number]>
+
+const COUNTED = ['accountID', 'action', 'code', 'timestamp', 'vaultID'] as const
+const COUNTED_NAMES: ReadonlySet<string> = new Set(COUNTED)
+
+/** Returns what a count takes of stored bytes, and passes over the rest. Throws like `decodeEvent`. */
+export function decodeCounted(bytes: Uint8Array): CountedEvent {
+  const event = readAll(bytes, (reading, { flags: known, own }) => {
+    const flags = readFlags(reading.from, known)
+    const members: Record<string, unknown> = {}
+    for (const { flag, kind, name } of own) {
+      if (flag !== 0 && (flags & flag) === 0) continue
+      if (COUNTED_NAMES.has(name)) members[name] = readValue(reading, kind)
+      else skipValue(reading, kind)
+    }
+    return members
+  })
+  if (event === undefined) throw unknownFormat()
+  // The cast is safe: every event has these members.
+  return event as unknown as CountedEvent
+}
+
 /** Writes the leaf of stored bytes: its prefix and the canonical text. Throws `data_loss` if they are not an event. */
 export function writeLeaf(out: ByteWriter, bytes: Uint8Array): void {
   beginLeaf(out)
@@ -109,6 +132,7 @@ class Kept<Made> {
 
 const copied = new Kept<Uint8Array>(NO_BYTES)
 const read = new Kept<Readonly<Record<string, unknown>>>({})
+const passed = new Kept<undefined>(undefined)
 
 function copyObject(out: ByteWriter, reading: Reading, { flags: known, own, shared }: ObjectKind): void {
   const { from } = reading
@@ -285,6 +309,39 @@ function readValue(reading: Reading, kind: Kind): unknown {
     default:
       return unreachable(kind)
   }
+}
+
+/** Passes over a value that is not counted. */
+function skipValue(reading: Reading, kind: Kind): void {
+  const { from } = reading
+  switch (kind.op) {
+    case 'text':
+      from.skipText()
+      return
+    case 'list':
+      for (let left = from.count(1); left > 0; left--) skipValue(reading, kind.item)
+      return
+    case 'object':
+      skipObject(reading, kind)
+      return
+    default:
+      readValue(reading, kind)
+  }
+}
+
+function skipObject(reading: Reading, { flags: known, own, shared }: ObjectKind): void {
+  const { from } = reading
+  const flags = readFlags(from, known)
+  if (shared.length > 0 && !passed.skip(from, flags)) {
+    const start = from.at
+    skipMembers(reading, shared, flags)
+    passed.keep(from, start, flags, undefined)
+  }
+  skipMembers(reading, own, flags)
+}
+
+function skipMembers(reading: Reading, members: readonly Member[], flags: number): void {
+  for (const { flag, kind } of members) if (flag === 0 || (flags & flag) !== 0) skipValue(reading, kind)
 }
 
 /** Reads a list whose items have at least so many bytes each. */

@@ -12,6 +12,7 @@ import {
   entryPatch,
   type FindEntries,
   listEntries,
+  locateEntries,
   newEntryRow,
   type OpenedEntry,
 } from './entry-rows.ts'
@@ -86,6 +87,27 @@ export function newCredentialRow(storage: StorageReads, keys: EntryKeys, credent
 export async function findCredential(find: FindEntries, keyId: string): Promise<FoundCredential | undefined> {
   const [opened] = await find([{ kind: 'credential', name: keyId }])
   return opened === undefined ? undefined : { opened, credential: credentialOf(opened) }
+}
+
+/** Returns the names of credentials by key id, without those that do not exist or fail authentication. One read for all. */
+export async function credentialNames(
+  storage: StorageReads,
+  keys: EntryKeys,
+  keyIds: readonly string[],
+): Promise<Readonly<Record<string, string>>> {
+  const names = keyIds.map((name) => ({ kind: 'credential', name }) as const)
+  const open = await locateEntries(storage, keys, { names })
+  const found = names.flatMap((name): [string, string][] => {
+    try {
+      const opened = open(keys, name)
+      return opened === undefined ? [] : [[name.name, credentialOf(opened).name]]
+    } catch (error) {
+      // A row that was changed in the database keeps no one from the trail.
+      if (isVaultError(error, 'data_loss')) return []
+      throw error
+    }
+  })
+  return Object.fromEntries(found)
 }
 
 /** Returns a page of credentials, in the order they were created. */

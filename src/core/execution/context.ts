@@ -1,12 +1,15 @@
 /** The dependencies of operations: the session of one caller, and the unit of work and event of one operation. */
 import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import type { ListedCredential } from '../credentials/credential-store.ts'
 import type { FileContext } from '../file-store/file-rows.ts'
 import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
+import type { Policy } from '../policy/compile-policy.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log, Tracing } from '../ports/observability.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
+import type { SchemaDescription } from '../schema/describe-schema.ts'
 import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { JoinedCalls } from './joined-calls.ts'
@@ -38,6 +41,8 @@ export interface SessionContext extends ReadingContext {
   current(): SessionContext
   readonly limits: Limits
   readonly caller: Caller
+  /** The policy, by the layout of the session. */
+  readonly policy: Policy
   /** The grants of the caller. */
   readonly access: Access
   readonly units: UnitFactory
@@ -47,6 +52,10 @@ export interface SessionContext extends ReadingContext {
   readonly measuring: Measuring | undefined
   readonly log: Log | undefined
   readonly audit: AuditTrail
+  /** Returns the description of the schema of now. */
+  readSchema(): SchemaDescription
+  /** Returns a stored credential; undefined if it does not exist. Absent in a session inside a transaction, which reads its own storage. */
+  readonly findCredential?: (keyId: string) => Promise<Pick<ListedCredential, 'name' | 'expiresAt'> | undefined>
   readonly files: SessionFiles
   /** Names this process in the list of jobs. */
   readonly processName: string

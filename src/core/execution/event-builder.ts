@@ -7,6 +7,7 @@ import {
   isOfChange,
   type Outcome,
   type ResourceType,
+  type SeenAs,
   SUCCESS,
   toRuns,
 } from '../audit/event.ts'
@@ -15,7 +16,8 @@ import type { Barrier, DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
 import { type Caller, purposeOf, type RequestContext } from '../policy/caller.ts'
 import type { Span } from '../ports/observability.ts'
-import type { Column } from '../schema/column-layout.ts'
+import { lowerLevel, type RedactionLevel } from '../redaction.ts'
+import type { Column, ColumnView } from '../schema/column-layout.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { toHex, type Writable } from '../util/bytes.ts'
 import { type EventPart, nestedOutcomes, type RowCounts } from './event-parts.ts'
@@ -74,6 +76,8 @@ export class EventBuilder {
   #hasWritten = false
   #isRepeated = false
   #credential: string | undefined
+  #seenAs: SeenAs | undefined
+  #level: RedactionLevel | undefined
   #parts: (() => Iterable<EventPart>) | undefined
 
   /** `table` is the table of the operation, if it is known. */
@@ -126,6 +130,23 @@ export class EventBuilder {
   /** Sets the key id of the credential that the operation is about. It is one that is stored, so it contains no value. */
   setCredential(keyId: string): void {
     this.#credential = keyId
+  }
+
+  /** Sets as whom records are looked at. */
+  setSeenAs(seenAs: SeenAs): void {
+    this.#seenAs = seenAs
+  }
+
+  /** Adds what values are shown by: the event has the highest level of all. */
+  addViews(views: readonly Pick<ColumnView, 'level'>[]): void {
+    for (const { level } of views) this.#level = higherOf(this.#level, level)
+  }
+
+  /** The highest level at which values are shown, with those of its parts that succeeded. */
+  get level(): RedactionLevel | undefined {
+    let level = this.#level
+    for (const { event, outcome } of this.parts) if (outcome === SUCCESS) level = higherOf(level, event.level)
+    return level
   }
 
   /** Adds rows that were read or found. */
@@ -247,14 +268,21 @@ export class EventBuilder {
       resourceType: this.#resourceType ?? resourceType,
       content,
       code: outcome.code,
+      level: outcome === SUCCESS ? this.level : undefined,
       message: outcome.message,
       table: this.#table,
       tables: this.#tables.length === 0 ? undefined : this.#tables,
       rows: rows.length === 0 ? undefined : rows,
+      seenAs: this.#seenAs,
       credential: this.#credential,
       nested: this.#parts === undefined ? undefined : nestedOutcomes(this.#parts(), outcome),
     }
   }
+}
+
+function higherOf(left: RedactionLevel | undefined, right: RedactionLevel | undefined): RedactionLevel | undefined {
+  if (left === undefined || right === undefined) return left ?? right
+  return lowerLevel(left, right) === left ? right : left
 }
 
 /** Returns the input as its event records it; empty text if a getter of the input throws. */

@@ -11,6 +11,7 @@ import {
   toRuns,
 } from '../audit/event.ts'
 import { mayBeStoredCode, type VaultError } from '../errors.ts'
+import type { RedactionLevel } from '../redaction.ts'
 import { at } from '../util/lists.ts'
 
 /** How many rows an operation read and wrote. */
@@ -26,6 +27,8 @@ interface PartialEvent {
   /** Returns its rows of one table, if it ended like this; undefined if there are none. */
   firstRowsOf(outcome: Outcome): TableRows | undefined
   countRows(): RowCounts
+  /** The highest level at which values are shown, if some are. */
+  readonly level: RedactionLevel | undefined
 }
 
 /** One operation inside another. */

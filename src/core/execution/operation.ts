@@ -87,7 +87,7 @@ export interface RequestsAsOne<Request, Result> {
 }
 
 /** The input of an operation. */
-export type GivenOf<O> = O extends Operation<infer Given, infer _Request, infer _Result> ? Given : never
+export type GivenOf<O> = O extends Operation<infer Given extends object, infer _Request, infer _Result> ? Given : never
 /** The request that `parse` returns. */
 export type RequestOf<O> = O extends Operation<infer _Given, infer Request, infer _Result> ? Request : never
 /** The result of an operation. */

@@ -2,6 +2,8 @@
 
 import { v4 as uuid } from 'uuid'
 import * as z from 'zod'
+import { decodeEvent } from '../audit/read-event.ts'
+import { eachNewest } from '../audit-log/newest-events.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import {
   CREDENTIAL_KINDS,
@@ -18,7 +20,7 @@ import {
 } from '../credentials/credential-store.ts'
 import { entriesIn } from '../credentials/entry-rows.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
-import { UUID } from '../execution/check-input.ts'
+import { parseFlag, UUID } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -189,6 +191,8 @@ export interface ListCredentialsOptions {
   readonly offset?: number
   /** Maximum number of credentials: 1 to `limits.maxPageSize`. Default 25. */
   readonly limit?: number
+  /** Return when each was last used, as the newest 10,000 events say. Default false. */
+  readonly lastUse?: boolean
 }
 
 /** Input of listing. */
@@ -198,7 +202,10 @@ export interface ListCredentialsInput {
 
 /** A page of credentials, in the order they were created. */
 export interface CredentialList {
-  readonly credentials: readonly ListedCredential[]
+  /** `lastUsedAt` is the time of the newest event, in milliseconds since 1970. Absent unless it was asked for and found. */
+  readonly credentials: readonly (ListedCredential & { readonly lastUsedAt?: number })[]
+  /** The time from which events were searched, in milliseconds since 1970: one without `lastUsedAt` was not used since. Absent if all events were. */
+  readonly usesSince?: number
 }
 
 /** Lists credentials, also revoked ones, and expired ones until they are purged. Needs ALL ON * in plain text. Throws `out_of_range`. */
@@ -207,21 +214,57 @@ export const listCredentials: Operation<ListCredentialsInput, Required<ListCrede
   resourceType: 'CREDENTIAL',
   verb: 'List credentials',
   members: ['options'],
-  recorded: { offset: 'number', limit: 'number' },
+  recorded: { offset: 'number', limit: 'number', lastUse: 'flag' },
   parse({ options = {} }, { limits }: ParsingContext) {
-    assertOptions<ListCredentialsOptions>(options, ['offset', 'limit'])
+    assertOptions<ListCredentialsOptions>(options, ['offset', 'limit', 'lastUse'])
     const { offset = 0, limit = Math.min(DEFAULT_PAGE_SIZE, limits.maxPageSize) } = options
     if (!Number.isSafeInteger(offset) || offset < 0) throw fault('out_of_range')`offset must be an integer of at least 0.`
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > limits.maxPageSize)
       throw fault('out_of_range')`limit must be an integer from 1 to ${limits.maxPageSize}.`
-    return { offset, limit }
+    return { offset, limit, lastUse: parseFlag(options.lastUse, 'lastUse') }
   },
   async execute(context, page) {
     assertOwner(context)
     const stored = await listCredentialRows(context.unit.storage, context.barrier, page)
-    return { credentials: stored.map(withoutVerifier) }
+    const credentials = stored.map(withoutVerifier)
+    if (!page.lastUse) return { credentials }
+    const { uses, since } = await findLastUses(context, credentials)
+    return {
+      credentials: credentials.map((one) => {
+        const lastUsedAt = uses.get(one.keyId)
+        return lastUsedAt === undefined ? one : { ...one, lastUsedAt }
+      }),
+      ...(since === undefined ? {} : { usesSince: since }),
+    }
   },
 }
+
+/** Events that are searched for uses, at most. A use is stored nowhere else, so that a request writes no more than its event. */
+const MAX_SEARCHED = 10_000
+
+/** Returns the time of the newest event with each credential, by key id, and that of the oldest event that was searched; undefined if there is no older one. */
+async function findLastUses(
+  { audit }: OperationContext,
+  credentials: readonly ListedCredential[],
+): Promise<{ readonly uses: ReadonlyMap<string, number>; readonly since: number | undefined }> {
+  const uses = new Map<string, number>()
+  const wanted = new Set(credentials.map(({ keyId }) => keyId))
+  let searched = 0
+  let oldest = 0
+  for await (const found of eachNewest(audit, ALL_TIME, decodeEvent)) {
+    for (const { at: time, event } of found) {
+      oldest = Number(time / NS_PER_MS)
+      const keyID = event?.context.keyID
+      if (keyID !== undefined && wanted.delete(keyID)) uses.set(keyID, oldest)
+    }
+    searched += found.length
+    if (wanted.size === 0 || searched >= MAX_SEARCHED) return { uses, since: wanted.size === 0 ? undefined : oldest }
+  }
+  return { uses, since: undefined }
+}
+
+const ALL_TIME = { since: undefined, until: undefined }
+const NS_PER_MS = 1_000_000n
 
 /** Input of revoking: a key id, or a JWT with the time it expires, in milliseconds since 1970. */
 export type RevokeCredentialInput =

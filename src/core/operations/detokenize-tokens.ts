@@ -3,11 +3,12 @@
 import { showText } from '../barrier/reveal.ts'
 import { type ErrorCode, type Fault, fault, VaultError, withoutStack } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, parseTokenText, paths, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
+import type { EventBuilder } from '../execution/event-builder.ts'
 import type { Operation } from '../execution/operation.ts'
 import { bytesOfBody, inSlices } from '../pace/pace.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution } from '../records/visible-tokens.ts'
-import { REDACTIONS, type Redaction } from '../redaction.ts'
+import { type LoweredLevel, REDACTIONS, type Redaction } from '../redaction.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
 import { ALONE } from '../unit-of-work/gather.ts'
 import { at, cutList } from '../util/lists.ts'
@@ -40,8 +41,8 @@ export interface DetokenizedRecord {
   /** The column of the token, and its table; absent with an error. */
   readonly table?: string
   readonly column?: string
-  /** Present if the value is masked or redacted. */
-  readonly lowered?: true
+  /** The level of the value, if it is masked or redacted. */
+  readonly level?: LoweredLevel
   readonly error?: string
   /** The code of the error: `not_found`, or `data_loss` for a record that failed authentication. */
   readonly code?: ErrorCode
@@ -108,6 +109,7 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     for (let index = 0; index < records.length; index++) if (records[index]?.error === TOKEN_NOT_FOUND) missing.push(index)
     if (missing.length > 0 && (!continueOnError || missing.length === found.length))
       throw tokensNotFound(missing, continueOnError)
+    addLevelsOf(records, context.event)
     return { records }
   },
   asOne: {
@@ -125,10 +127,17 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
         // The errors of tokens have positions, so a request with one of them runs by itself.
         if (own.some((one) => one === undefined || one instanceof VaultError)) return ALONE
         addRowsOf(own, at(events, index))
-        return { records: own.map((one, position) => toRecord(at(parameters, position), one)) }
+        const records = own.map((one, position) => toRecord(at(parameters, position), one))
+        addLevelsOf(records, at(events, index))
+        return { records }
       })
     },
   },
+}
+
+/** Adds the levels of the values that are shown to an event. */
+function addLevelsOf(records: readonly DetokenizedRecord[], event: Pick<EventBuilder, 'addViews'>): void {
+  for (const { valueType, level = 'PLAIN_TEXT' } of records) if (valueType !== 'NONE') event.addViews([{ level }])
 }
 
 /** Maximum number of tokens of a request that is joined with others. */
@@ -160,7 +169,7 @@ function toRecord({ token, redaction }: Required<DetokenizeParameter>, found: Vi
     return { token, valueType: 'NONE', value: '', error: TOKEN_NOT_FOUND, code: 'not_found' }
   const { table, column, value } = found
   const shown = { token, valueType: column.type.name, value: showText(view, value), table: table.name, column: column.name }
-  return view.level === 'PLAIN_TEXT' ? shown : { ...shown, lowered: true }
+  return view.level === 'PLAIN_TEXT' ? shown : { ...shown, level: view.level }
 }
 
 function parseParameter(parameter: unknown, index: number): Required<DetokenizeParameter> {

@@ -9,8 +9,8 @@ import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution, type VisibleToken } from '../records/visible-tokens.ts'
-import { REDACTIONS, type Redaction } from '../redaction.ts'
-import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
+import { type Levels, NONE_LOWERED, REDACTIONS, type Redaction, shownLevels } from '../redaction.ts'
+import { assertPlainText, loweredLevels, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
 import type { Column } from '../schema/column-layout.ts'
 import { at, groupBy } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
@@ -46,8 +46,8 @@ export interface TokenRecord {
   readonly fields: Fields
   /** The version of the record, with the option `version`. Absent where there is no id. */
   readonly version?: string
-  /** Names of the fields that are masked or redacted. */
-  readonly lowered: readonly string[]
+  /** The levels of the fields that are masked or redacted. */
+  readonly levels: Levels
   readonly error?: string
   /** The code of the error: `not_found`, or `data_loss` for a record that failed authentication. */
   readonly code?: ErrorCode
@@ -108,6 +108,7 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
     const shown = await showFound(context, found, { redaction, columnOnly, hasVersion })
     const records = found.map((one, index) => toRecord(one, shown.get(index), { token: at(texts, index), redaction, columnOnly }))
     if (refusesMissing) assertFound(records, found)
+    for (const { fields, levels } of records) context.event.addViews(shownLevels(fields, levels))
     return { records }
   },
 }
@@ -179,11 +180,11 @@ function toRecord(
   record: UntypedRecord | undefined,
   { token, ...shown }: Shown & { readonly token: string },
 ): TokenRecord {
-  if (found instanceof VaultError) return { token, fields: {}, lowered: [], error: found.message, code: found.code }
+  if (found instanceof VaultError) return { token, fields: {}, levels: NONE_LOWERED, error: found.message, code: found.code }
   const views = found === undefined ? [] : found.access.views(columnsToShow(found, shown), shown.redaction)
   const [first] = views
   if (found === undefined || first === undefined)
-    return { token, fields: {}, lowered: [], error: TOKEN_NOT_FOUND, code: 'not_found' }
+    return { token, fields: {}, levels: NONE_LOWERED, error: TOKEN_NOT_FOUND, code: 'not_found' }
   const { table, column, value } = found
   return {
     token,
@@ -192,6 +193,6 @@ function toRecord(
     table: table.name,
     column: column.name,
     fields: shown.columnOnly || record === undefined ? { [column.name]: showValue(first, value) } : record.fields,
-    lowered: loweredColumns(views),
+    levels: loweredLevels(views),
   }
 }

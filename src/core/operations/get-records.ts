@@ -18,11 +18,11 @@ import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type FilesToShow, withFiles } from '../execution/show-files.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
-import type { TableAccess } from '../policy/table-access.ts'
+import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Page } from '../ports/storage.ts'
-import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
+import { type Show, showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import { REDACTIONS, type Redaction } from '../redaction.ts'
-import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
+import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { ALONE } from '../unit-of-work/gather.ts'
@@ -219,16 +219,17 @@ async function readTogether(
   events: readonly EventBuilder[],
 ): Promise<(UntypedRecord[] | undefined)[]> {
   const idsOf = requests.map(({ which }) => ('ids' in which ? which.ids : []))
-  const found: number[] = []
+  const found: RowWithAccess[] = []
   const which = { ...allOf(idsOf.flat()), skipsMissing: true }
-  const { records: shown } = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => append(found, rows))
+  const { records: shown } = await readRecords(context, { ...at(requests, 0), which }, (rows) => append(found, rows))
   let next = 0
   return idsOf.map((ids, index) => {
     const begin = next
     // Records are in the order of the ids, so the next one belongs to this id or to a later one.
     for (const id of ids) if (shown[next]?.id === id) next++
     if (next - begin < ids.length) return undefined
-    at(events, index).addRows(at(requests, index).table, found.slice(begin, next))
+    const request = at(requests, index)
+    addFound(at(events, index), { ...request, columns: columnsShown(request) }, found.slice(begin, next))
     return shown.slice(begin, next)
   })
 }
@@ -283,24 +284,40 @@ function parseListedPage(context: ParsingContext, options: GetOptions): ListedPa
   return { page, lookup: undefined, after, isResumable, signal: parseSignal(options.signal) }
 }
 
-/** Returns the records of a request in order. `addRows` adds their rows to the event, or to several. */
+/** Adds rows that are shown to an event. */
+function addFound(event: EventBuilder, { table, columns, redaction, asTokens }: Show, rows: readonly RowWithAccess[]): void {
+  const ids = rows.map(({ row }) => row.id)
+  event.addRows(table, ids)
+  if (asTokens) return
+  let last: RowAccess | undefined
+  for (const { access } of rows) {
+    if (access !== last) event.addViews(access.views(columns, redaction))
+    last = access
+  }
+}
+
+/** Returns the records of a request in order. `take` gets their rows in place of the event. */
 async function readRecords(
   context: OperationContext,
   request: GetRequest,
-  addRows?: (table: Table, rows: readonly number[]) => void,
+  take?: (rows: readonly RowWithAccess[]) => void,
 ): Promise<GetResult> {
   const { table, which, redaction, asTokens, asTexts = false, refusesLowered, fields, files, hasVersion } = request
   const access = requireAccess(context, table, 'READ')
   const columns = fields === undefined ? columnsShown(request) : readInput(() => namedColumns(access, request, fields))
-  const found = await findRecords(context, access, addRows === undefined ? whichOf(request) : which)
+  const show = { table, columns, redaction, asTokens, asTexts }
+  const wanted = take === undefined ? whichOf(request) : which
+  // The event of one row can be stored with its read. No condition decides then, so every row is shown alike.
+  if ('decides' in wanted && !asTokens && access.conditions.length === 0)
+    context.event.addViews(access.forRow([]).views(columns, redaction))
+  const found = await findRecords(context, access, wanted)
   if (refusesLowered) {
     const views = found.rows.map(({ access }) => access.views(columns, redaction))
     assertPlainText({ table, views, named: fields === undefined ? undefined : columns })
   }
-  const rowIds = found.rows.map(({ row }) => row.id)
-  if (addRows === undefined) context.event.addRows(table, rowIds)
-  else addRows(table, rowIds)
-  const showing = showRecords(context, found, { table, columns, redaction, asTokens, asTexts })
+  if (take === undefined) addFound(context.event, show, found.rows)
+  else take(found.rows)
+  const showing = showRecords(context, found, show)
   const unversioned = Array.isArray(showing) ? showing : await showing
   const shown = hasVersion ? withVersions(context.barrier, found.rows, { table, shown: unversioned }) : unversioned
   const records =

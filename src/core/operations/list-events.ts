@@ -1,5 +1,5 @@
 /** List events: returns a page of audit events that match a filter, by default the newest first. Ids of a page are made together. */
-import { type AuditEvent, type ChainedEvent, type EventRows, fromRuns } from '../audit/event.ts'
+import { type AuditEvent, type EventRows, fromRuns } from '../audit/event.ts'
 import {
   type AuditAfterOptions,
   type EventQuery,
@@ -8,7 +8,9 @@ import {
   RECORDED_EVENT_QUERY,
 } from '../audit/event-query.ts'
 import {
+  type CutEvent,
   createEventTest,
+  cutEvent,
   type IdsByRows,
   type RecordRow,
   type RecordRows,
@@ -16,10 +18,12 @@ import {
   toAuditEvent,
 } from '../audit/listed-events.ts'
 import { EventPager } from '../audit/page-events.ts'
+import { decodeEvent } from '../audit/read-event.ts'
 import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import { eachNewest } from '../audit-log/newest-events.ts'
 import { type DatedEvent, eventsAt } from '../audit-log/read-trail.ts'
 import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
+import { credentialNames } from '../credentials/credential-store.ts'
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -40,6 +44,8 @@ export interface ListEventsInput {
 export interface EventList {
   readonly events: readonly AuditEvent[]
   readonly nextOps?: AuditAfterOptions
+  /** Names of stored credentials by the `keyID` of events. Absent if no event has one. */
+  readonly actors?: Readonly<Record<string, string>>
 }
 
 /** Returns a page of events. Throws `forbidden` without AUDIT, `invalid_request` that names the invalid member, `limit_exceeded` if too many events must be read. */
@@ -58,8 +64,15 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   async execute(context, query) {
     if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
     const { events, next } = await findPage(context, query)
-    const listed = await showEvents(context, events)
-    return next === undefined ? { events: listed } : { events: listed, nextOps: next }
+    const { resources: most } = query
+    const cut = events.map((event) => (most === undefined ? { event } : cutEvent(event, most)))
+    const keyIds = [...new Set(events.flatMap(({ context: { keyID } }) => keyID ?? []))]
+    const actors = keyIds.length === 0 ? undefined : await credentialNames(context.unit.storage, context.barrier, keyIds)
+    return {
+      events: await showEvents(context, cut),
+      ...(next === undefined ? {} : { nextOps: next }),
+      ...(actors === undefined ? {} : { actors }),
+    }
   },
 }
 
@@ -69,13 +82,17 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
   let seen = 0
   for await (const found of candidates(context.audit, query)) {
     seen += found.length
-    if (seen > MAX_EVENTS) {
-      throw fault('limit_exceeded')`The search passed ${MAX_EVENTS} events. Narrow it with filterOps.startTime and endTime.`
-    }
-    for (const event of readableEvents(context, found)) if (matches(event)) pager.add(event)
+    assertFewEvents(seen)
+    for (const { event } of readableEvents(context, found)) if (matches(event)) pager.add(event)
     if (pager.isFull) break
   }
   return pager.page()
+}
+
+/** Throws `limit_exceeded` after as many events as one listing reads. */
+export function assertFewEvents(seen: number): void {
+  if (seen <= MAX_EVENTS) return
+  throw fault('limit_exceeded')`The search passed ${MAX_EVENTS} events. Narrow it with filterOps.startTime and endTime.`
 }
 
 /** Yields events that can match: the one with a change id, or those of a range of time, newest first. */
@@ -83,19 +100,22 @@ async function* candidates(audit: AuditTrail, { filter, after }: EventQuery): As
   const { changeID } = filter.context
   if (changeID !== undefined) {
     const [row] = decodeChangeIds(audit.barrier.ring, [changeID])
-    if (row !== undefined) yield (await eventsAt({ ...audit, pace: createPace(audit) }, [row])).events
+    if (row !== undefined) yield (await eventsAt({ ...audit, pace: createPace(audit), decode: decodeEvent }, [row])).events
     return
   }
   // Events of the time of the last page's last event can follow it.
   const ends = [filter.to, after && toNanoseconds(after.timestamp) + 1n].filter((end) => end !== undefined)
   const until = ends.length === 0 ? undefined : ends.reduce((earliest, end) => (end < earliest ? end : earliest))
-  yield* eachNewest(audit, { since: filter.from, until })
+  yield* eachNewest(audit, { since: filter.from, until }, decodeEvent)
 }
 
 /** Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. */
-function readableEvents({ log }: OperationContext, found: readonly DatedEvent[]): ChainedEvent[] {
+export function readableEvents<Event extends { readonly timestamp: string }>(
+  { log }: OperationContext,
+  found: readonly DatedEvent<Event>[],
+): { readonly at: bigint; readonly event: Event }[] {
   return found.flatMap(({ id, at, event }) => {
-    if (event !== undefined && event.timestamp === toTimestamp(at)) return [event]
+    if (event !== undefined && event.timestamp === toTimestamp(at)) return [{ at, event }]
     log?.error(
       { row: id },
       event === undefined ? 'an audit event failed authentication' : 'the stored time of an audit event was changed',
@@ -105,7 +125,7 @@ function readableEvents({ log }: OperationContext, found: readonly DatedEvent[])
 }
 
 /** Returns the row of each record id in the filter. An id does not name its table, so each table tries it. */
-function recordRows({ barrier, layout }: OperationContext, { filter }: EventQuery): RecordRows {
+export function recordRows({ barrier, layout }: OperationContext, { filter }: EventQuery): RecordRows {
   const ids = (filter.resources ?? []).map(({ id }) => id)
   const rows = [...layout.tables.values()].flatMap((table) =>
     decodeRecordIds(barrier.ring, table, ids).flatMap((row, index): [string, RecordRow][] =>
@@ -123,14 +143,14 @@ const ID_BYTES = 36
 export type ShowingContext = Pick<OperationContext, 'audit' | 'barrier' | 'layout'>
 
 /** Returns the events as listings return them, in order. As many are shown at once as have so many ids: each of their results is an object. */
-export async function showEvents(context: ShowingContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
+export async function showEvents(context: ShowingContext, events: readonly CutEvent[]): Promise<AuditEvent[]> {
   const pace = createPace(context.audit)
   const shown: AuditEvent[] = []
   for (let start = 0; start < events.length; ) {
     const groups: EventRows[] = []
     let end = start
     for (let rows = 0; end < events.length && rows < IDS_AT_ONCE; end++) {
-      for (const group of rowsOfEvent(at(events, end))) {
+      for (const group of rowsOfEvent(at(events, end).event)) {
         groups.push(group)
         rows += countOf(group)
       }

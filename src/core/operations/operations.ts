@@ -1,4 +1,6 @@
 /** The registry of operations that consist of no others. Batches run them; `batch/perform-named.ts` adds the batch itself. */
+
+import { countEvents } from './count-events.ts'
 import { createCredential, listCredentials, revokeCredential } from './credentials.ts'
 import { deleteFile } from './delete-file.ts'
 import { deleteOne, deleteRecords } from './delete-records.ts'
@@ -12,7 +14,10 @@ import { insert } from './insert-records.ts'
 import { downloadTicket, uploadTicket } from './issue-tickets.ts'
 import { listEvents } from './list-events.ts'
 import { openFile } from './open-file.ts'
+import { previewAccess } from './preview-access.ts'
 import { query } from './query-records.ts'
+import { checkPolicy, readPolicy } from './read-policy.ts'
+import { reveal } from './reveal-value.ts'
 import { tokenize } from './tokenize-values.ts'
 import { update, updateOne } from './update-records.ts'
 import { updateWhere } from './update-where.ts'
@@ -34,7 +39,9 @@ export const OPERATIONS = {
   tokenize,
   getByTokens,
   query,
+  reveal,
   listEvents,
+  countEvents,
   uploadFile,
   openFile,
   deleteFile,
@@ -45,4 +52,7 @@ export const OPERATIONS = {
   createCredential,
   revokeCredential,
   listCredentials,
+  readPolicy,
+  previewAccess,
+  checkPolicy,
 } as const

@@ -9,6 +9,7 @@ import {
   actionSet,
   BUILT_IN_ROLES,
   type PolicyDefinition,
+  PolicyError,
   policyError,
   printableRole,
   type Statement,
@@ -18,16 +19,19 @@ import {
 /** The rules of one role by table. */
 export interface Role {
   readonly rules: ReadonlyMap<Table, readonly Rule[]>
-  /** True if a condition uses the caller's context, so that callers of the role can differ. */
-  readonly usesContext: boolean
+  /** Its statements, each in one line. */
+  readonly statements: readonly string[]
+  /** The attributes of a caller's context that its conditions use, in lower case. With one, callers of the role can differ. */
+  readonly contextNames: readonly string[]
   /** True if a statement grants ALL ON * in plain text: everything that a schema has now, and what it will have. */
   readonly grantsEverything: boolean
   /** True if a statement is a DENY, whatever it is about. */
   readonly denies: boolean
 }
 
-/** A checked policy and the layout it was checked against. `roles` includes the built-in ones. */
+/** A checked policy, as it was given, and the layout it was checked against. `roles` includes the built-in ones. */
 export interface Policy {
+  readonly definition: PolicyDefinition
   readonly layout: Layout
   readonly roles: ReadonlyMap<string, Role>
 }
@@ -35,19 +39,43 @@ export interface Policy {
 /** Maximum length of a role name, in UTF-16 units. The roles of a caller have the same limit. */
 const MAX_ROLE_LENGTH = 128
 
+/** Called with each error of a policy. */
+type Refuse = (error: PolicyError) => void
+
 /**
  * Checks a policy. Throws the code of the error's kind, `invalid_request` for most. The message names role, statement, line and column, and
- * what was expected.
+ * what was expected. With `refuse`, passes every error to it instead, and leaves out what is wrong.
  */
-export function compilePolicy(definition: PolicyDefinition, layout: Layout): Policy {
+export function compilePolicy(definition: PolicyDefinition, layout: Layout, refuse: Refuse = rethrow): Policy {
   const roles = new Map<string, Role>()
-  for (const [name, statements] of Object.entries(BUILT_IN_ROLES)) roles.set(name, compileRole(layout, name, statements))
+  for (const [name, statements] of Object.entries(BUILT_IN_ROLES)) roles.set(name, compileRole(layout, name, statements, refuse))
   for (const [name, statements] of entriesOf(definition)) {
-    assertRoleName(name)
-    roles.set(name, compileRole(layout, name, statements))
+    collect(refuse, () => {
+      assertRoleName(name)
+      roles.set(name, compileRole(layout, name, statements, refuse))
+    })
   }
-  assertFewConditions(layout, roles)
-  return { layout, roles }
+  collect(refuse, () => assertFewConditions(layout, roles))
+  return { definition, layout, roles }
+}
+
+function rethrow(error: PolicyError): never {
+  throw error
+}
+
+/** Runs a part of the check. Its error ends this part only. */
+function collect(refuse: Refuse, check: () => void): void {
+  try {
+    check()
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    refuse(error)
+  }
+}
+
+/** Returns the attributes of callers that the conditions of a policy read, in lower case, in their order. */
+export function contextNamesOf({ roles }: Policy): readonly string[] {
+  return [...new Set([...roles.values()].flatMap(({ contextNames }) => contextNames))].sort()
 }
 
 /** A column of a condition whose values the times of reads can show. */
@@ -72,29 +100,37 @@ function entriesOf(definition: unknown): readonly (readonly [string, unknown])[]
   throw new VaultError('invalid_request', 'Invalid policy: expected an object of roles by name, each an array of statements.')
 }
 
-function assertRoleName(name: string): void {
-  if (Object.hasOwn(BUILT_IN_ROLES, name)) {
-    throw new VaultError(
-      'invalid_request',
-      `Invalid policy: role "${name}" is built in and cannot be redefined. Use another name.`,
-    )
+function assertRoleName(role: string): void {
+  if (Object.hasOwn(BUILT_IN_ROLES, role)) {
+    throw roleError(role, `role "${role}" is built in and cannot be redefined. Use another name.`)
   }
-  if (name === '' || name.length > MAX_ROLE_LENGTH) {
-    throw new VaultError('invalid_request', `Invalid policy: a role name must have 1 to ${MAX_ROLE_LENGTH} characters.`)
+  if (role === '' || role.length > MAX_ROLE_LENGTH) {
+    throw roleError(role, `a role name must have 1 to ${MAX_ROLE_LENGTH} characters.`)
   }
 }
 
-function compileRole(layout: Layout, role: string, statements: unknown): Role {
-  if (!Array.isArray(statements)) {
-    throw new VaultError('invalid_request', `Invalid policy: role ${printableRole(role)} must be an array of statements.`)
-  }
-  const parsed = statements.map((input: unknown, index) => parseStatement({ role, position: index + 1 }, input))
+function roleError(role: string, message: string): PolicyError {
+  return new PolicyError('invalid_request', '', { role, message })
+}
+
+function compileRole(layout: Layout, role: string, statements: unknown, refuse: Refuse): Role {
+  if (!Array.isArray(statements)) throw roleError(role, `role ${printableRole(role)} must be an array of statements.`)
   const rules = new Map<Table, Rule[]>()
-  for (const statement of parsed) {
-    for (const [table, rule] of rulesOf(layout, statement)) rules.set(table, [...(rules.get(table) ?? []), rule])
+  const parsed: Statement[] = []
+  for (const [index, input] of statements.entries()) {
+    collect(refuse, () => {
+      const statement = parseStatement({ role, position: index + 1 }, input)
+      for (const [table, rule] of rulesOf(layout, statement)) rules.set(table, [...(rules.get(table) ?? []), rule])
+      parsed.push(statement)
+    })
   }
-  const usesContext = [...rules.values()].flat().some((rule) => rule.when?.usesContext === true)
-  return { rules, usesContext, grantsEverything: parsed.some(isOfOwner), denies: parsed.some(({ effect }) => effect === 'DENY') }
+  return {
+    rules,
+    statements: parsed.map(({ text }) => text),
+    contextNames: [...new Set([...rules.values()].flat().flatMap((rule) => rule.when?.contextNames ?? []))],
+    grantsEverything: parsed.some(isOfOwner),
+    denies: parsed.some(({ effect }) => effect === 'DENY'),
+  }
 }
 
 /** True for ALLOW ALL ON * WITH REDACTION = PLAIN_TEXT, which has no condition: one would be about one table. */
@@ -104,11 +140,11 @@ function isOfOwner({ effect, isAll, targets, level }: Statement): boolean {
 
 /** Splits a statement into one rule per table. */
 function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Table, Rule])[] {
-  const { location, text, effect, level } = statement
-  const covered = coverage(layout, statement.targets)
+  const { location, text, effect, targets, level } = statement
+  const covered = coverage(layout, targets)
   const when = conditionOf(layout, statement)
   return [...covered].map(([table, covers]) => {
-    const rule = { origin: { role: location.role, position: location.position, text }, effect, covers, level, when }
+    const rule = { origin: { role: location.role, position: location.position, text }, targets, effect, covers, level, when }
     return [table, { ...rule, actions: actionsOn(statement) }] as const
   })
 }
@@ -159,7 +195,7 @@ function assertFewConditions(layout: Layout, roles: ReadonlyMap<string, Role>): 
     const rules = [...roles.values()].flatMap((role) => role.rules.get(table) ?? [])
     const count = rules.filter((rule) => rule.when !== undefined).length
     if (count <= MAX_CONDITIONAL_RULES) continue
-    const sentence = `table "${table.name}" has ${count} statements with WHERE over all roles; the limit is ${MAX_CONDITIONAL_RULES}. Combine some with OR.`
-    throw new VaultError('limit_exceeded', `Invalid policy: ${sentence}`, { table: table.name })
+    const message = `table "${table.name}" has ${count} statements with WHERE over all roles; the limit is ${MAX_CONDITIONAL_RULES}. Combine some with OR.`
+    throw new PolicyError('limit_exceeded', '', { message }, { table: table.name })
   }
 }

@@ -57,7 +57,7 @@ export function readCachedAccesses(policy: Policy): CacheReading {
  */
 export function accessOf(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>): Access {
   const roles = knownRoles(policy, caller)
-  if (roles.some((role) => policy.roles.get(role)?.usesContext)) return createAccess(policy, roles, caller)
+  if (roles.some((role) => policy.roles.get(role)?.contextNames.length !== 0)) return createAccess(policy, roles, caller)
   const accesses = openAccesses(policy)
   const { byRoles } = accesses
   const purpose = purposeOf(caller)

@@ -11,7 +11,7 @@ import type { Policy } from './compile-policy.ts'
 import { rulesFor } from './create-access.ts'
 import { appliesTo, type Rule } from './rule.ts'
 import { ACTIONS, type Action, type ActionSet, actionSet, BITS, isAction } from './statement.ts'
-import { appliesFor, createRowAccess } from './table-access.ts'
+import { appliesFor, createRowAccess, type RowAccess } from './table-access.ts'
 
 /** Options of `explain`. */
 export interface ExplainOptions {
@@ -65,30 +65,63 @@ export interface StatementExplanation {
 export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>, request: ExplainRequest): Explanation {
   const { action, table, record } = request
   if (!isAction(action)) throw unknownAction(action)
-  const example = record === undefined ? undefined : valuesOf(table, record)
-  const rules = rulesFor(policy, [...new Set(caller.roles)], table)
-  const evaluated = rules.map((rule) => ({ rule, applies: applicability(rule, caller, example) }))
-  const sure = evaluated.filter(({ applies }) => applies === 'ALWAYS').map(({ rule }) => rule)
-  const open = evaluated.filter(({ applies }) => applies === 'SOMETIMES').map(({ rule }) => rule)
-  const hasPurpose = purposeOf(caller) !== undefined
-  const worst = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'DENY')], hasPurpose)
-  const best = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'ALLOW')], hasPurpose)
+  const evaluated = evaluateRules(policy, caller, table, record === undefined ? undefined : valuesOf(table, record))
   const columns = table.columns.map((column): ColumnExplanation => {
-    const relevant = evaluated.filter(({ rule }) => appliesTo(rule, actionsImplying(action, column), column))
     return {
       column: column.name,
-      decision: worst.allows(action, column) ? 'ALLOWED' : best.allows(action, column) ? 'CONDITIONAL' : 'DENIED',
-      level: worst.level(column),
-      highestLevel: best.level(column),
-      ...(column.needsPurpose && !hasPurpose ? { lacks: 'purpose' as const } : {}),
-      statements: relevant.map(({ rule, applies }) => ({ ...rule.origin, applies })),
+      decision: decisionOn(evaluated, action, column),
+      level: evaluated.worst.level(column),
+      highestLevel: evaluated.best.level(column),
+      ...(column.needsPurpose && !evaluated.hasPurpose ? { lacks: 'purpose' as const } : {}),
+      statements: relevantRules(evaluated, action, column).map(({ rule, applies }) => ({ ...rule.origin, applies })),
     }
   })
   return { action, table: table.name, columns }
 }
 
+/** A rule, and whether it applies to rows. */
+interface EvaluatedRule extends Pick<StatementExplanation, 'applies'> {
+  readonly rule: Rule
+}
+
+/** The rules of a caller for one table, and what they grant in every row and at most in some row. */
+export interface EvaluatedRules {
+  readonly rules: readonly EvaluatedRule[]
+  readonly worst: RowAccess
+  readonly best: RowAccess
+  readonly hasPurpose: boolean
+}
+
+/** Evaluates the rules of a caller for a table, by an example record if there is one. */
+export function evaluateRules(
+  policy: Policy,
+  caller: Pick<Caller, 'roles' | 'context'>,
+  table: Table,
+  example?: ValueOf,
+): EvaluatedRules {
+  const own = rulesFor(policy, [...new Set(caller.roles)], table)
+  const rules = own.map((rule) => ({ rule, applies: applicability(rule, caller, example) }))
+  const sure = rules.filter(({ applies }) => applies === 'ALWAYS').map(({ rule }) => rule)
+  const open = rules.filter(({ applies }) => applies === 'SOMETIMES').map(({ rule }) => rule)
+  const hasPurpose = purposeOf(caller) !== undefined
+  const worst = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'DENY')], hasPurpose)
+  const best = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'ALLOW')], hasPurpose)
+  return { rules, worst, best, hasPurpose }
+}
+
+/** Returns whether rules grant an action on a column. */
+export function decisionOn({ worst, best }: EvaluatedRules, action: Action, column: Column): ColumnExplanation['decision'] {
+  if (worst.allows(action, column)) return 'ALLOWED'
+  return best.allows(action, column) ? 'CONDITIONAL' : 'DENIED'
+}
+
+/** Returns those rules that matter for an action on a column, whether they apply or not. */
+export function relevantRules({ rules }: EvaluatedRules, action: Action, column: Column): readonly EvaluatedRule[] {
+  return rules.filter(({ rule }) => appliesTo(rule, actionsImplying(action, column), column))
+}
+
 /** The actions that can grant this one. READ in plain text implies SEARCH, and so does writing a unique column. */
-function actionsImplying(action: Action, column: Column): ActionSet {
+export function actionsImplying(action: Action, column: Column): ActionSet {
   if (action !== 'SEARCH') return BITS[action]
   return actionSet(column.unique ? ['SEARCH', 'READ', 'CREATE', 'UPDATE'] : ['SEARCH', 'READ'])
 }

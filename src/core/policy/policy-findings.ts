@@ -79,7 +79,7 @@ interface RuledCell {
 }
 
 /** Actions that are about the tokens of a column. One of a column group stands for all of the group. */
-const OF_TOKENS: ReadonlySet<Action> = new Set(['TOKENIZATION', 'DETOKENIZATION'])
+export const OF_TOKENS: ReadonlySet<Action> = new Set(['TOKENIZATION', 'DETOKENIZATION'])
 
 function cellsOf(table: Table, rule: Rule): RuledCell[] {
   return table.columns.flatMap((column) =>
@@ -89,9 +89,9 @@ function cellsOf(table: Table, rule: Rule): RuledCell[] {
   )
 }
 
-/** A condition on the context of the caller can be true for one of them. */
-function isNeverTrue({ when, effect }: Rule): boolean {
-  if (when === undefined || when.usesContext) return false
+/** True for a condition that is false in every row. One on the context of the caller can be true for one of them. */
+export function isNeverTrue({ when, effect }: Rule): boolean {
+  if (when === undefined || when.contextNames.length > 0) return false
   const condition = when.bind(undefined)
   return condition.kind === 'truth' && !appliesFor(effect, condition.truth)
 }

@@ -11,7 +11,7 @@ import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
 import type { Caller } from './caller.ts'
-import { type ActionSet, type Effect, refuseText, type Where } from './statement.ts'
+import { type ActionSet, type Effect, refuseText, type Target, type Where } from './statement.ts'
 
 /** The statement that a rule comes from. */
 export interface StatementOrigin {
@@ -25,6 +25,8 @@ export interface StatementOrigin {
 /** What one statement says about one table. */
 export interface Rule {
   readonly origin: StatementOrigin
+  /** The tables and columns that the statement names as its targets, in whatever table. */
+  readonly targets: readonly Pick<Target, 'table' | 'column'>[]
   readonly effect: Effect
   readonly actions: ActionSet
   /** True at the position of each column that the rule covers. */
@@ -38,8 +40,10 @@ export interface Rule {
 export interface RuleCondition {
   /** The text of the condition. Conditions with the same text are evaluated once. */
   readonly key: string
-  /** True if the condition uses the caller's context. */
-  readonly usesContext: boolean
+  /** The attributes of the caller's context that the condition uses, in lower case. */
+  readonly contextNames: readonly string[]
+  /** The columns that the condition names. */
+  readonly columns: readonly Column[]
   /** Sealed columns that must be opened to decide the condition in a row: how long that takes can show their values. */
   readonly opened: readonly Column[]
   /** Returns the condition with the values of a caller's context. */
@@ -64,20 +68,25 @@ export const MAX_CONDITIONAL_RULES = 30
  * match.
  */
 export function ruleConditionOf(table: Table, { location, text, expression }: Where, effect: Effect): RuleCondition {
-  const column = (name: ColumnIdentifier) => columnIn(table, name)
+  const named = new Set<Column>()
+  const column = (name: ColumnIdentifier) => {
+    const ref = columnIn(table, name)
+    if (ref.column !== undefined) named.add(ref.column)
+    return ref
+  }
   try {
-    let usesContext = false
-    const context = () => {
-      usesContext = true
-      return undefined
-    }
+    const used = new Set<string>()
+    const context = (name: string) => void used.add(name)
     const withoutContext = resolveExpression(expression, { column, context })
     assertOwnPatterns(expression)
     const opened = [...new Set(openedIn(table, expression, effect === 'ALLOW'))]
-    if (!usesContext) return { key: text, usesContext, opened, bind: () => withoutContext }
+    const contextNames = [...used]
+    const columns = [...named]
+    if (contextNames.length === 0) return { key: text, contextNames, columns, opened, bind: () => withoutContext }
     return {
       key: text,
-      usesContext,
+      contextNames,
+      columns,
       opened,
       bind: (attributes) => resolveExpression(expression, { column, context: contextByName(attributes) }),
     }

@@ -1,5 +1,5 @@
 /** Policy statements: the types that authors write, the parsed form and its actions, the roles that exist in every vault, and errors that name a statement. */
-import { print, type Sentence, VaultError } from '../errors.ts'
+import { type ErrorCode, type ErrorDetails, print, type Sentence, VaultError } from '../errors.ts'
 import type { Expression, Placed } from '../expressions/ast.ts'
 import { LANGUAGE_ERROR_CODES, type LanguageError, lineAndColumn } from '../expressions/language-error.ts'
 import type { Redaction } from '../redaction.ts'
@@ -133,23 +133,52 @@ export function isAction(input: unknown): input is Action {
   return typeof input === 'string' && Object.hasOwn(BITS, input)
 }
 
+/** Where a policy is wrong: in a statement, in a role as a whole or, without a role, as a whole. Line and column count from 1. */
+export interface PolicyPlace {
+  readonly role?: string
+  /** Number of the statement in its role, from 1. */
+  readonly position?: number
+  readonly line?: number
+  readonly column?: number
+}
+
+/** The error of a policy. Its message has the place, and the problem. */
+export class PolicyError extends VaultError {
+  /** Node prints the name of the class beside that of the error where they differ: callers know `VaultError` only. */
+  static override get name(): string {
+    return 'VaultError'
+  }
+
+  /** Private, because callers of a vault read the message. */
+  readonly #problem: PolicyPlace & { readonly message: string }
+
+  constructor(code: ErrorCode, where: string, problem: PolicyPlace & { readonly message: string }, details?: ErrorDetails) {
+    super(code, `Invalid policy: ${where}${problem.message}`, details)
+    this.#problem = problem
+  }
+
+  /** What is wrong, and where. */
+  get problem(): PolicyPlace & { readonly message: string } {
+    return this.#problem
+  }
+}
+
 /** The error of a statement; to be thrown. `at` is an offset in the location's text, in UTF-16 units. */
-export function policyError(location: StatementLocation, sentence: Sentence, at = 0): VaultError {
-  const member = location.member === undefined ? '' : `, ${location.member}`
-  const where = `statement ${location.position} of role ${printableRole(location.role)}${member}${lineOf(location, at)}`
-  return new VaultError('invalid_request', `Invalid policy: ${where}: ${print(sentence)}`)
+export function policyError(
+  { role, position, member, text }: StatementLocation,
+  sentence: Sentence,
+  at = 0,
+  code: ErrorCode = 'invalid_request',
+): PolicyError {
+  const place = text === undefined ? undefined : lineAndColumn(text, at)
+  const inText = place === undefined ? '' : `, line ${place.line}, column ${place.column}`
+  const where = `statement ${position} of role ${printableRole(role)}${member === undefined ? '' : `, ${member}`}${inText}: `
+  return new PolicyError(code, where, { role, position, ...place, message: print(sentence) })
 }
 
 /** The error for a language error in a statement's text; to be thrown. */
-export function refuseText(location: StatementLocation, { kind, sentence, at }: LanguageError): VaultError {
-  const { message } = policyError(location, sentence, at)
-  return new VaultError(LANGUAGE_ERROR_CODES[kind], message)
-}
-
-function lineOf({ text }: StatementLocation, at: number): string {
-  if (text === undefined) return ''
-  const { line, column } = lineAndColumn(text, at)
-  return `, line ${line}, column ${column}`
+export function refuseText(location: StatementLocation, { kind, sentence, at }: LanguageError): PolicyError {
+  return policyError(location, sentence, at, LANGUAGE_ERROR_CODES[kind])
 }
 
 /** A role name for an error: quoted if it is one word, otherwise only described, because it may be a value. */

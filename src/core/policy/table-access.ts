@@ -1,6 +1,6 @@
 /** One caller's access to one table: what every row grants, what some row can grant, and what a given row grants. */
 import { allOf, anyOf, type Condition, columnsOf, negate, type Truth } from '../expressions/condition.ts'
-import { lowerLevel, type Redaction, type RedactionLevel } from '../redaction.ts'
+import { levelShown, lowerLevel, type Redaction, type RedactionLevel } from '../redaction.ts'
 import type { Column, ColumnView } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
@@ -307,7 +307,10 @@ function higherLevel(left: RedactionLevel | undefined, right: RedactionLevel): R
 }
 
 /** Column views at each requested level. A scan requests the same columns repeatedly, so the last result is cached. */
-function createViews(table: Table, levelOf: (column: Column) => RedactionLevel | undefined): Pick<RowAccess, 'view' | 'views'> {
+export function createViews(
+  table: Table,
+  levelOf: (column: Column) => RedactionLevel | undefined,
+): Pick<RowAccess, 'view' | 'views'> {
   const singles = new Map<Redaction, readonly (ColumnView | undefined)[]>()
   const last = new Map<Redaction, { readonly columns: readonly Column[]; readonly views: readonly ColumnView[] }>()
   const view: RowAccess['view'] = (column, asked) => {
@@ -332,5 +335,5 @@ function createViews(table: Table, levelOf: (column: Column) => RedactionLevel |
 
 function viewOf(column: Column, asked: Redaction, allowed: RedactionLevel | undefined): ColumnView | undefined {
   if (allowed === undefined) return undefined
-  return { column, level: lowerLevel(asked === 'DEFAULT' ? column.level : asked, allowed) }
+  return { column, level: levelShown(column, asked, allowed) }
 }

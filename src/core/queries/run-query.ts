@@ -5,10 +5,10 @@ import { fault, words } from '../errors.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { PatternError } from '../expressions/like.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
-import { lowerLevel, type RedactionLevel, redact } from '../redaction.ts'
+import { type LoweredLevel, levelShown, NONE_LOWERED, type RedactionLevel, redact } from '../redaction.ts'
 import { notInPlainText } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
-import { explainPlan, type QueryPlan } from '../sql/explain-plan.ts'
+import { explainPlan, type IsKnown, type QueryPlan } from '../sql/explain-plan.ts'
 import type { Plan } from '../sql/plan.ts'
 import type { Outputs, Source, ValueOutput } from '../sql/query.ts'
 import { toQueryError } from '../sql/scope.ts'
@@ -41,8 +41,8 @@ export type QueryRecordFields = Fields
 /** One record of a result. `Row` is the type that the caller claims for its fields. */
 export interface QueryRecord<Row extends object = QueryRecordFields> {
   readonly fields: Row
-  /** Keys of the fields that are masked or redacted, or null because their cell is hidden. */
-  readonly lowered: readonly (keyof Row & string)[]
+  /** The levels of the fields that are masked or redacted, or HIDDEN: the cell is not shown in its record, and null stands for it. */
+  readonly levels: { readonly [K in keyof Row & string]?: LoweredLevel | 'HIDDEN' }
 }
 
 /** The records of a query, and the rows behind them. */
@@ -71,9 +71,12 @@ export async function runQuery(context: QueryContext, request: QueryRequest): Pr
   }
 }
 
-/** Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. */
-export function explainQuery(context: Planning, query: QueryText): QueryPlan {
-  return explainPlan(planText(context, query), query.idName)
+/**
+ * Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. With
+ * `isKnown`, it names no other column of the policy's conditions.
+ */
+export function explainQuery(context: Planning, query: QueryText, isKnown?: IsKnown): QueryPlan {
+  return explainPlan(planText(context, query), query.idName, isKnown)
 }
 
 /** Language errors that depend on values get a position in the text, like other errors of the text. */
@@ -91,7 +94,7 @@ function show(
   { idName, refusesLowered }: Pick<QueryRequest, 'idName' | 'refusesLowered'>,
 ): QueryRecord[] {
   if (result.kind === 'totals') {
-    return result.values === undefined ? [] : [{ fields: totalFields(query.outputs, result.values), lowered: [] }]
+    return result.values === undefined ? [] : [{ fields: totalFields(query.outputs, result.values), levels: NONE_LOWERED }]
   }
   const { tuples, read } = result
   const values = query.outputs.kind === 'rows' ? query.outputs.values : []
@@ -101,25 +104,29 @@ function show(
   )
   const idOf = ({ id }: BufferedRow, source: number) => required(required(ids[source]).get(id), 'The public id of a row')
   if (refusesLowered) {
-    const lowered = tuples.flatMap((tuple) => values.filter((one) => isLowered(one, tuple)))
+    const lowered = tuples.flatMap((tuple) => values.filter((one) => levelIn(tuple[one.ref.source], one) !== 'PLAIN_TEXT'))
     assertNoneLowered(query.sources, new Set(lowered), idName)
   }
   const reader = { read, idOf }
   return tuples.map((tuple) => {
     const fields: Fields = {}
-    const lowered: string[] = []
+    let levels: Record<string, Exclude<ShownLevel, 'PLAIN_TEXT'>> | undefined
     for (const one of values) {
-      setField(fields, one.key, shown(one, tuple, reader))
-      if (isLowered(one, tuple)) lowered.push(one.key)
+      const row = tuple[one.ref.source]
+      const level = levelIn(row, one)
+      setMember(fields, one.key, shown(one, level, row, reader))
+      if (level === 'PLAIN_TEXT') continue
+      levels ??= {}
+      setMember(levels, one.key, level)
     }
-    return { fields, lowered }
+    return { fields, levels: levels ?? NONE_LOWERED }
   })
 }
 
 /** Sets an own member, also of a name such as __proto__. */
-function setField(fields: Fields, key: string, value: JsonValue): void {
-  if (key in fields) Object.defineProperty(fields, key, { value, writable: true, enumerable: true, configurable: true })
-  else fields[key] = value
+function setMember<Value>(members: Record<string, Value>, key: string, value: Value): void {
+  if (key in members) Object.defineProperty(members, key, { value, writable: true, enumerable: true, configurable: true })
+  else members[key] = value
 }
 
 const NO_IDS: ReadonlyMap<number, string> = new Map()
@@ -150,29 +157,26 @@ interface RowReader {
   idOf(row: BufferedRow, source: number): string
 }
 
-/** Returns a value at its level; null if the row grants none. */
-function shown(output: ValueOutput, tuple: Tuple, { read, idOf }: RowReader): JsonValue {
-  const { ref } = output
-  const row = tuple[ref.source]
-  const level = row === undefined ? undefined : levelIn(row, output)
-  if (row === undefined || level === undefined) return null
+/** Returns a value at a level. Null stands for what its row does not show, and for an outer join without a row. */
+function shown({ ref }: ValueOutput, level: ShownLevel, row: BufferedRow | undefined, { read, idOf }: RowReader): JsonValue {
+  if (row === undefined || level === 'HIDDEN') return null
   return ref.column === undefined
     ? redact(level, idOf(row, ref.source))
     : showValue({ column: ref.column, level }, read(row, ref))
 }
 
-/** Returns the lower of the requested level and the level the row grants; undefined if the row grants none. */
-function levelIn(row: BufferedRow, { ref: { column }, redaction }: ValueOutput): RedactionLevel | undefined {
-  const asked = redaction === 'DEFAULT' ? (column?.level ?? 'PLAIN_TEXT') : redaction
-  if (column === undefined) return asked
-  const allowed: RedactionLevel | undefined = row.grants.level(column)
-  return allowed === undefined ? undefined : lowerLevel(asked, allowed)
-}
+/** What a record id has of a column. */
+const ID = { level: 'PLAIN_TEXT' } as const
 
-/** True for a value of a row that is not shown in plain text. The null of an outer join without a row stands for no value. */
-function isLowered(output: ValueOutput, tuple: Tuple): boolean {
-  const row = tuple[output.ref.source]
-  return row !== undefined && levelIn(row, output) !== 'PLAIN_TEXT'
+/** The level of a cell. */
+type ShownLevel = RedactionLevel | 'HIDDEN'
+
+/** Returns the lower of the requested level and the level the row grants. The null of an outer join without a row stands for no value. */
+function levelIn(row: BufferedRow | undefined, { ref: { column }, redaction }: ValueOutput): ShownLevel {
+  if (row === undefined) return 'PLAIN_TEXT'
+  if (column === undefined) return levelShown(ID, redaction, 'PLAIN_TEXT')
+  const allowed: RedactionLevel | undefined = row.grants.level(column)
+  return allowed === undefined ? 'HIDDEN' : levelShown(column, redaction, allowed)
 }
 
 function foundBy({ query }: Plan, result: PlanResult): QueryResult['found'] {

@@ -8,8 +8,8 @@ import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
 import { bytesOfRow } from '../pace/pace.ts'
 import type { Row } from '../ports/storage.ts'
-import type { Redaction } from '../redaction.ts'
-import { type FoundRows, loweredColumns, type ReadingContext, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import type { Levels, Redaction } from '../redaction.ts'
+import { type FoundRows, loweredLevels, type ReadingContext, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, ColumnView } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { at, required } from '../util/lists.ts'
@@ -19,8 +19,8 @@ import { nowMs } from '../util/time.ts'
 export interface UntypedRecord {
   readonly id: string
   readonly fields: Fields
-  /** Names of the fields that are masked or redacted. Absent with the option `tokenization`. Shared by records, and frozen. */
-  readonly lowered?: readonly string[]
+  /** The levels of the fields that are masked or redacted. Absent with the option `tokenization`. Shared by records, and frozen. */
+  readonly levels?: Levels
   readonly tokens?: Tokens
   /** The version of the record, with the option `version`. */
   readonly version?: string
@@ -110,8 +110,8 @@ interface RowGroup {
 }
 
 function fieldViews({ barrier }: ReadingContext, { table, asTexts }: Show, { group, views, ids }: RowGroup): UntypedRecord[] {
-  const lowered = loweredColumns(views)
-  return revealRows(barrier, table, group, { views, asTexts }).map((fields, k) => ({ id: at(ids, k), fields, lowered }))
+  const levels = loweredLevels(views)
+  return revealRows(barrier, table, group, { views, asTexts }).map((fields, k) => ({ id: at(ids, k), fields, levels }))
 }
 
 function tokenViews(context: ReadingContext, table: Table, { group, views, ids }: RowGroup): UntypedRecord[] {

@@ -11,7 +11,7 @@ import { byBodies, inSlices } from '../pace/pace.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
-import type { Redaction } from '../redaction.ts'
+import { type Levels, NONE_LOWERED, type Redaction } from '../redaction.ts'
 import type { Column, ColumnView } from '../schema/column-layout.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
@@ -115,16 +115,17 @@ export type OnLowered = 'throw'
 /** The words of the option, as events record them. */
 export const ON_LOWERED: readonly string[] = ['throw'] satisfies OnLowered[]
 
-/** The names by views. Rows with equal access share their views, so a page has few lists. */
-const byViews = new WeakMap<readonly ColumnView[], readonly string[]>()
+/** The levels by views. Rows with equal access share their views, so a page has few objects. */
+const byViews = new WeakMap<readonly ColumnView[], Levels>()
 
-/** Returns the names of the columns that are not shown in plain text, whatever their values: null is shown as null at every level. */
-export function loweredColumns(views: readonly ColumnView[]): readonly string[] {
+/** Returns the levels of the columns that are not shown in plain text, whatever their values: null is shown as null at every level. */
+export function loweredLevels(views: readonly ColumnView[]): Levels {
   const known = byViews.get(views)
   if (known !== undefined) return known
-  const names = Object.freeze(views.flatMap(({ column, level }) => (level === 'PLAIN_TEXT' ? [] : [column.name])))
-  byViews.set(views, names)
-  return names
+  const lowered = views.flatMap(({ column: { name }, level }) => (level === 'PLAIN_TEXT' ? [] : [[name, level] as const]))
+  const levels = lowered.length === 0 ? NONE_LOWERED : Object.freeze(Object.fromEntries(lowered))
+  byViews.set(views, levels)
+  return levels
 }
 
 /** Returns whether a read refuses lowered columns. Throws `invalid_request` for another word, or for a redaction that lowers every column. */
@@ -147,7 +148,7 @@ export interface ShownColumns {
 export function assertPlainText({ table, views, named = [] }: ShownColumns): void {
   const lowered = new Set<string>()
   for (const ofRow of new Set(views)) {
-    for (const name of loweredColumns(ofRow)) lowered.add(name)
+    for (const name of Object.keys(loweredLevels(ofRow))) lowered.add(name)
     if (ofRow.length >= named.length) continue
     for (const column of named) if (!ofRow.some((view) => view.column === column)) lowered.add(column.name)
   }

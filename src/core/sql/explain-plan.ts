@@ -54,13 +54,30 @@ export interface QueryPlan {
   readonly strategy: string
   readonly limit: number
   readonly offset: number
+  /** The number of columns that are left out, because the caller does not know them. Absent in a plan for the host, and if they know all. */
+  readonly hiddenColumns?: number
   /** The whole plan as lines of text. */
   readonly text: string
 }
 
-/** Explains a plan. `idName` is the name of the record id. */
-export function explainPlan(plan: Plan, idName: string): QueryPlan {
-  const naming: Naming = { query: plan.query, idName }
+/** Returns whether a column may be named to those who read a plan. */
+export type IsKnown = (table: Table, column: Column) => boolean
+
+/**
+ * Explains a plan. `idName` is the name of the record id. Columns that are not known come from the conditions of the policy: they are counted, and
+ * where a filter compares one, it only says so.
+ */
+export function explainPlan(plan: Plan, idName: string, isKnown: IsKnown = () => true): QueryPlan {
+  const hidden = new Set<Column>()
+  const naming: Naming = {
+    query: plan.query,
+    idName,
+    isKnown(table, column) {
+      const isShown = isKnown(table, column)
+      if (!isShown) hidden.add(column)
+      return isShown
+    },
+  }
   const sources = [
     explainSource(plan.first, naming, {
       joinKind: 'from',
@@ -74,12 +91,14 @@ export function explainPlan(plan: Plan, idName: string): QueryPlan {
   ]
   const { limit, offset } = plan.query
   const explained = { sources, columns: explainColumns(naming), strategy: STRATEGIES[plan.strategy.kind], limit, offset }
-  return { ...explained, text: printPlan(explained) }
+  const counted = hidden.size === 0 ? explained : { ...explained, hiddenColumns: hidden.size }
+  return { ...counted, text: printPlan(counted) }
 }
 
 interface Naming {
   readonly query: Query
   readonly idName: string
+  readonly isKnown: IsKnown
 }
 
 const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
@@ -99,8 +118,8 @@ function explainStep(step: StepPlan, naming: Naming): ExplainedJoin {
     joinKind: `${step.kind} join`,
     joinMethod,
     wholeRead: joinMethod === 'index lookup' ? undefined : explainWholeRead(step.right),
-    joinColumns: columnsOf(step.on).map((ref) => nameOf(ref, naming)),
-    postJoinColumns: columnsOf(step.postJoin).map((ref) => nameOf(ref, naming)),
+    joinColumns: columnsOf(step.on).flatMap((ref) => nameIn(ref, naming)),
+    postJoinColumns: columnsOf(step.postJoin).flatMap((ref) => nameIn(ref, naming)),
   }
 }
 
@@ -113,12 +132,13 @@ function explainSource(plan: SourcePlan, naming: Naming, join: ExplainedJoin): E
   const { source, residual, isConditional, projected } = plan
   const policyColumns = isConditional ? source.access.conditionColumns : []
   const read = [...refsToColumns(residual), ...policyColumns, ...projected]
+  const namesOf = (columns: readonly Column[]) => namesIn(source.table, columns, naming)
   return {
     table: source.table.name,
     alias: source.alias,
     ...join,
-    storageFilter: plan.filter.kind === 'all' ? 'every row' : printFilter(plan.filter, source.table, naming.idName),
-    residualColumns: columnsOf(residual).map((ref) => nameOf(ref, naming)),
+    storageFilter: plan.filter.kind === 'all' ? 'every row' : printFilter(plan.filter, source.table, naming),
+    residualColumns: columnsOf(residual).flatMap((ref) => nameIn(ref, naming)),
     openedColumns: namesOf(read.filter((column) => column.plain === undefined)),
     policyColumns: namesOf(policyColumns),
   }
@@ -128,8 +148,14 @@ function refsToColumns(condition: Condition): Column[] {
   return columnsOf(condition).flatMap(({ column }) => column ?? [])
 }
 
-function namesOf(columns: readonly Column[]): string[] {
-  return [...new Set(columns.map(({ name }) => name))]
+function namesIn(table: Table, columns: readonly Column[], { isKnown }: Naming): string[] {
+  return [...new Set(columns.filter((column) => isKnown(table, column)).map(({ name }) => name))]
+}
+
+/** Returns the name of a column of a condition, which can be the policy's; none if it is not known. */
+function nameIn(ref: ColumnRef, naming: Naming): string[] {
+  const { table } = at(naming.query.sources, ref.source)
+  return ref.column === undefined || naming.isKnown(table, ref.column) ? [nameOf(ref, naming)] : []
 }
 
 function nameOf({ source, column }: ColumnRef, { query, idName }: Naming): string {
@@ -140,7 +166,7 @@ function explainColumns(naming: Naming): ExplainedColumn[] {
   const explained = new Map<string, ExplainedColumn>()
   for (const { ref, kind } of naming.query.uses) {
     const column = nameOf(ref, naming)
-    const rowStatements = dependsOnRow(ref, kind, naming.query) ? rowStatementsOf(ref, naming.query) : []
+    const rowStatements = dependsOnRow(ref, kind, naming.query) ? rowStatementsOf(ref, naming) : []
     explained.set(`${column} ${kind}`, { column, use: kind, allowedBy: allowance(ref, kind, naming.query), rowStatements })
   }
   return [...explained.values()]
@@ -188,13 +214,20 @@ function dependsOnRow({ source, column }: ColumnRef, kind: UseKind, { sources }:
   }
 }
 
-function rowStatementsOf({ source, column }: ColumnRef, { sources }: Query): readonly RowStatement[] {
-  return column === undefined ? [] : at(sources, source).access.rowStatements(column)
+function rowStatementsOf({ source, column }: ColumnRef, naming: Naming): readonly RowStatement[] {
+  const { table, access } = at(naming.query.sources, source)
+  const statements = column === undefined ? [] : access.rowStatements(column)
+  return statements.map(({ columns, ...statement }) => {
+    const named = columns.flatMap((name) => table.byName.get(name) ?? [])
+    return { ...statement, columns: namesIn(table, named, naming) }
+  })
 }
 
 /** Prints a filter like a WHERE clause: column names of the schema, digests marked as such, and `?` for every value. */
-function printFilter(filter: Filter, table: Table, idName: string): string {
-  const print = (part: Filter) => printFilter(part, table, idName)
+function printFilter(filter: Filter, table: Table, naming: Naming): string {
+  const print = (part: Filter) => printFilter(part, table, naming)
+  const compared = 'column' in filter ? table.byPhysical.get(filter.column) : undefined
+  if (compared !== undefined && !naming.isKnown(table, compared)) return 'what the policy demands'
   switch (filter.kind) {
     case 'all':
       return 'true'
@@ -205,23 +238,23 @@ function printFilter(filter: Filter, table: Table, idName: string): string {
     case 'not':
       return `not ${print(filter.filter)}`
     case 'compare':
-      return `${physicalName(filter.column, table, idName)} ${filter.operator} ?`
+      return `${physicalName(filter.column, table, naming)} ${filter.operator} ?`
     case 'in':
-      return `${physicalName(filter.column, table, idName)} in (${filter.values.length} values)`
+      return `${physicalName(filter.column, table, naming)} in (${filter.values.length} values)`
     case 'isNull':
-      return `${physicalName(filter.column, table, idName)} is null`
+      return `${physicalName(filter.column, table, naming)} is null`
     default:
       return unreachable(filter)
   }
 }
 
-function physicalName(physical: string, table: Table, idName: string): string {
+function physicalName(physical: string, table: Table, { idName }: Naming): string {
   const column = table.byPhysical.get(physical)
   if (column === undefined) return idName
   return column.digest === physical ? `digest of ${column.name}` : column.name
 }
 
-function printPlan({ sources, columns, strategy, limit, offset }: Omit<QueryPlan, 'text'>): string {
+function printPlan({ sources, columns, strategy, limit, offset, hiddenColumns }: Omit<QueryPlan, 'text'>): string {
   const lines = sources.flatMap((source) => [
     `${source.joinKind} ${source.table}${source.alias === source.table ? '' : ` as ${source.alias}`}${printMethod(source)}`,
     `  storage filter: ${source.storageFilter}`,
@@ -235,12 +268,16 @@ function printPlan({ sources, columns, strategy, limit, offset }: Omit<QueryPlan
   const uses = columns.map(
     ({ column, use, allowedBy, rowStatements }) => `  ${column} ${use}: ${allowedBy}${printStatements(rowStatements)}`,
   )
-  return [...lines, `strategy: ${strategy}; limit ${limit}, offset ${offset}`, 'columns:', ...uses].join('\n')
+  const counted = hiddenColumns === undefined ? [] : [`hidden columns: ${hiddenColumns}`]
+  return [...lines, `strategy: ${strategy}; limit ${limit}, offset ${offset}`, 'columns:', ...uses, ...counted].join('\n')
 }
 
 function printStatements(statements: readonly RowStatement[]): string {
   if (statements.length === 0) return ''
-  const printed = statements.map(({ role, position, columns }) => `statement ${position} of ${role} (${columns.join(', ')})`)
+  const printed = statements.map(({ role, position, columns }) => {
+    const named = columns.length === 0 ? '' : ` (${columns.join(', ')})`
+    return `statement ${position} of ${role}${named}`
+  })
   return `, by row: ${printed.join(', ')}`
 }
 

@@ -1,5 +1,5 @@
 /** The names of a query's tables and columns, and errors of its text as faults with line and column. */
-import { Fault, printableName, type Sentence, say, words } from '../errors.ts'
+import { type ErrorDetail, Fault, printableName, type Sentence, say, words } from '../errors.ts'
 import type { ColumnIdentifier } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { LANGUAGE_ERROR_CODES, LanguageError, lineAndColumn } from '../expressions/language-error.ts'
@@ -63,13 +63,22 @@ export function withQueryErrors<T>(text: string, work: () => T): T {
 
 /** The fault for an error of this text: the code of its kind, with line and column. */
 export function toQueryError(text: string, { kind, at, sentence }: LanguageError): Fault {
-  return new Fault(LANGUAGE_ERROR_CODES[kind], sentenceAt(text, at, sentence))
+  return new Fault(LANGUAGE_ERROR_CODES[kind], sentenceAt(text, at, sentence), { position: positionIn(text, at) })
 }
 
 /** The fault for a table of FROM that is not in the schema: `not_found`. */
 export function unknownTableError(text: string, { table, at }: Pick<FromTable, 'table' | 'at'>): Fault {
   const sentence = say`Table ${table} does not exist. Specify a table of the schema.`
-  return new Fault('not_found', sentenceAt(text, at, sentence), { table: printableName(table) })
+  return new Fault('not_found', sentenceAt(text, at, sentence), { table: printableName(table), position: positionIn(text, at) })
+}
+
+/** What can begin at the place of an error: a name, a quoted text, a number, an operator, or one character. */
+const LEXEME = /\p{L}[\p{L}\p{N}_]*|'(?:[^']|'')*'?|"[^"]*"?|[0-9.]+|[<>=!|]+|./suy
+
+/** Returns the line and the column of an offset, and the length of the lexeme that begins there. */
+function positionIn(text: string, at: number): NonNullable<ErrorDetail['position']> {
+  LEXEME.lastIndex = at
+  return { ...lineAndColumn(text, at), length: LEXEME.exec(text)?.[0].length ?? 0 }
 }
 
 function sentenceAt(text: string, at: number, sentence: Sentence): Sentence {

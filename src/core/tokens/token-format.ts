@@ -42,6 +42,11 @@ export interface DeterministicFormat {
 
 /** One format, compiled from its definition. Works on text only, without randomness and without keys. */
 export interface TokenFormat {
+  /**
+   * Source of a regular expression, with the flag `u`, that finds what may be tokens in prose. Other texts match it too. Tokens do not that have signs
+   * where prose has its own, such as two separators in a row.
+   */
+  readonly pattern: string
   /** The smallest number of possible tokens of all accepted values. The value itself counts if it has the form of a token. */
   readonly capacity: bigint
   /** Returns the possible tokens of a value. Throws `TokenFormatError` for a value that cannot have one. */

@@ -75,7 +75,7 @@ export async function* followAudit(
       const shown = listed
         ? await showEvents(
             context,
-            batch.events.map(({ bytes }) => decodeEvent(bytes)),
+            batch.events.map(({ bytes }) => ({ event: decodeEvent(bytes) })),
           )
         : []
       const events = batch.events.map(({ chain, sequence, timestamp, line }, index): FollowedEvent => {

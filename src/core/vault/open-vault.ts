@@ -145,7 +145,7 @@ const TIMED =
 const WITHDRAWN = 'The vault is closed: its key provider withdrew the key. Allow the key again, then open the vault.'
 
 /** What is of one caller, or of one layout. */
-type OfSession = 'caller' | 'layout' | 'access' | 'current'
+type OfSession = 'caller' | 'layout' | 'policy' | 'access' | 'current'
 
 /** The result of opening a vault. */
 interface Opened {
@@ -202,6 +202,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     log,
     audit,
     processName: options.process,
+    readSchema: () => describeSchema(live.layout, definitionOf(live.part)),
   }
   const joined = createJoinedCalls(scheduler)
   const jobs = createJobs({ ...options, barrier, catalog, log })
@@ -212,14 +213,16 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   const outside = createOutsideCalls(storage, lifetime)
   const contextOf = (caller: Caller): SessionContext => outerContext(caller)
   const files = createVaultFiles(options, { barrier, catalog, live, log, jobs, contextOf, outside: outside.run })
-  const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
+  const findCredential = (keyId: string) => credentials.find(keyId)
+  const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined, findCredential }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   // What a call has changed is recorded, also if the vault is closed meanwhile.
   const contextOfCalls = (caller: Caller): SessionContext => contextIn({ ...sharedOutside, lifetime: lifetime.ofCalls }, caller)
   const contextIn = (common: Omit<SessionContext, OfSession>, caller: Caller): SessionContext => {
     const now = (): SessionContext => {
       const { layout } = live
-      return { ...common, caller, layout, access: accessOf(policyNow(), caller), current }
+      const policy = policyNow()
+      return { ...common, caller, layout, policy, access: accessOf(policy, caller), current }
     }
     const current = (): SessionContext => {
       if (latest.layout !== live.layout) latest = now()
@@ -268,18 +271,23 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     contextOf: outerContext,
     outside: outside.run,
   }
+  const credentials = createVaultCredentials(credentialPorts)
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => {
     const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
-    return { as: (caller) => createSession<S>(contextIn(sharedInside, parseCaller(caller))) }
+    return { as: (caller) => createSession<S>({ context: contextIn(sharedInside, parseCaller(caller)), vault: undefined }) }
   }
-  const readSchema = () => describeSchema(live.layout, definitionOf(live.part))
-  return {
+  const planOwnSchema = async () => {
+    if (options.schema === storedSchema) return null
+    const plan = await vault.planSchemaChange(options.schema, {}, { readsRecords: false })
+    return plan.steps.length + plan.refusals.length + plan.leftOut.length === 0 ? null : plan
+  }
+  const vault: Vault<S, Role> = {
     id,
     accountId,
     get schema() {
-      return readSchema()
+      return shared.readSchema()
     },
-    as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
+    as: (caller) => createSession<S>({ context: outerContext(parseCaller(caller)), vault: () => ({ ...vault, planOwnSchema }) }),
     transaction: (work, transacting) =>
       outside.run('The transaction failed.', (run) => {
         assertFunction(work, 'The transaction failed. The work of a transaction must be a function.')
@@ -303,11 +311,11 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
     ...createVaultRetention({ ...keyPorts, barrier, live, limits, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
-    ...createVaultSubjects({ readSchema, outside, contextOf: contextOfCalls }),
+    ...createVaultSubjects({ ...shared, outside, contextOf: contextOfCalls }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
-    credentials: createVaultCredentials(credentialPorts),
+    credentials,
     recordRefusal: (refusal) => guard('Request failed.', () => recordRefusal(credentialPorts, refusal)),
     explain: (caller, action, name, explaining) =>
       withVerb('Explain', () => {
@@ -333,6 +341,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
       await close()
     },
   }
+  return vault
 }
 
 /** Waits for work, for a time at most. Returns what is left of the time, in milliseconds; undefined without a limit. Throws the error of the work. */

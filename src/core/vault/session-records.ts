@@ -7,6 +7,7 @@ import type { FileMetadata } from '../files/file-metadata.ts'
 import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOneOptions } from '../operations/update-records.ts'
+import type { Levels } from '../redaction.ts'
 import type { ColumnDefinition, NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   ColumnName,
@@ -44,7 +45,7 @@ export type InsertedRecordOf<T extends TableDefinition, O> = O extends { readonl
   : WrittenRecord<T, O>
 
 /**
- * A record as it is read: its fields or, with `tokenization`, its tokens. `lowered` names the fields that are masked or redacted; their
+ * A record as it is read: its fields or, with `tokenization`, its tokens. `levels` has those that are masked or redacted; their
  * text is `ShownText`, which no write accepts. With `onLowered: 'throw'` there are none, and the fields are values.
  */
 export type ReadRecord<T extends TableDefinition, O = NoOptions> = O extends
@@ -65,11 +66,11 @@ export type ShownVersion<O> = O extends { readonly version: true }
 export type RecordAsAsked<T extends TableDefinition, O> = O extends { readonly tokenization: true }
   ? { readonly id: string; readonly fields: ShownTokensOf<T>; readonly tokens: ShownTokensOf<T> }
   : O extends { readonly onLowered: 'throw' }
-    ? { readonly id: string; readonly fields: PlainFields<T, AskedFields<O>>; readonly lowered: readonly never[] }
+    ? { readonly id: string; readonly fields: PlainFields<T, AskedFields<O>>; readonly levels: Levels<never> }
     : {
         readonly id: string
         readonly fields: OutputFields<T, AskedFields<O>>
-        readonly lowered: readonly LoweredColumn<T, AskedFields<O>>[]
+        readonly levels: Levels<LoweredColumn<T, AskedFields<O>>>
       }
 
 /** The files of a record that was read: those that have one, and that the caller can read in plain text, or open. */
@@ -147,7 +148,7 @@ export interface FailedToken {
   readonly table?: undefined
   readonly column?: undefined
   readonly fields: Readonly<Record<never, never>>
-  readonly lowered: readonly never[]
+  readonly levels: Levels<never>
   readonly version?: undefined
   readonly error: string
   readonly code: ErrorCode
@@ -167,7 +168,7 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>, O = 
             readonly table: T
             readonly column: ColumnName<S[T]>
             readonly fields: FoundFields<S[T], O>
-            readonly lowered: O extends { readonly onLowered: 'throw' } ? readonly never[] : readonly ColumnName<S[T]>[]
+            readonly levels: O extends { readonly onLowered: 'throw' } ? Levels<never> : Levels<ColumnName<S[T]>>
             readonly error?: undefined
             readonly code?: undefined
           } & (O extends { readonly columnOnly: true } ? Partial<ShownVersion<O>> : ShownVersion<O>))

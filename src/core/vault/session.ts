@@ -2,10 +2,9 @@
 
 import type { EventQueryInput } from '../audit/event-query.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
-import { type OperationInput, type OperationName, type OperationResult, performNamed } from '../batch/perform-named.ts'
+import { type OperationInput as InputOf, type OperationName as NameOf, performNamed } from '../batch/perform-named.ts'
 import { type BatchOptions, batch } from '../batch/run-batch.ts'
 import type { DeleteOptions } from '../execution/check-input.ts'
-import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
 import type { Where } from '../execution/find-records.ts'
 import type { PerformOptions } from '../execution/once.ts'
@@ -45,7 +44,9 @@ import { insert, type RecordInput } from '../operations/insert-records.ts'
 import { downloadTicket, type UploadTicketInput, uploadTicket } from '../operations/issue-tickets.ts'
 import { type EventList, listEvents } from '../operations/list-events.ts'
 import { type OpenFileOptions, type OpenFileResult, openFile } from '../operations/open-file.ts'
+import { type PreviewAccessInput, type PreviewedAccess, previewAccess } from '../operations/preview-access.ts'
 import { type QueryOptions, type QueryOutcome, query } from '../operations/query-records.ts'
+import { type CheckedPolicy, type CheckPolicyInput, checkPolicy, type ReadPolicy, readPolicy } from '../operations/read-policy.ts'
 import { type TokenizeParameter, tokenize } from '../operations/tokenize-values.ts'
 import { type RecordChange, update, updateOne } from '../operations/update-records.ts'
 import { type UpdateWhereOptions, updateWhere } from '../operations/update-where.ts'
@@ -56,6 +57,14 @@ import type { NoOptions, SchemaDefinition } from '../schema/column.ts'
 import type { FileColumn, InsertFields, TableName, TokenizedValue, TokensOf, UpdateFields } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import { at } from '../util/lists.ts'
+import {
+  CALLS,
+  makeCall,
+  type OperationInput,
+  type OperationName,
+  type OperationResult,
+  type Performing,
+} from './administration.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
 import { type GivenUpload, type RecordPage, readPages, toInsertInput, toQueryInput, toUploadInput } from './session-input.ts'
 import type {
@@ -240,9 +249,31 @@ export interface Session<S extends SchemaDefinition> {
   revokeCredential(credential: RevokeCredentialInput): Promise<RevokedCredential>
   /** Lists the credentials in the order they were created, with expired ones until `vault.sweep`. Needs what `createCredential` needs. */
   listCredentials(options?: ListCredentialsOptions): Promise<CredentialList>
+  /** Returns who the caller is, as the vault knows them. Needs no grant, and records no event. */
+  describeCaller(): Promise<OperationResult<'describeCaller'>>
   /**
-   * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes. Checks its input
-   * like the other methods. Throws `invalid_request` for an unknown name. With an `idempotencyKey`, a write is performed once: its repeat returns
+   * Returns the tables and columns on which the caller is granted something, at which levels, and the statements that decide it. What they do not know
+   * is left out, as if it did not exist. Needs no grant, and records no event. Source: docs/policy.md.
+   */
+  describeSchema(): Promise<OperationResult<'describeSchema'>>
+  /**
+   * Returns how a query would run, as `vault.explainQuery` does, without the columns that the caller does not know. Reads no record, and records no
+   * event. Throws like `query`.
+   */
+  explainQuery(query: string | SqlQuery, values?: readonly QueryValue[]): Promise<OperationResult<'explainQuery'>>
+  /** Returns the statements of every role of the policy. Needs what `createCredential` needs. */
+  readPolicy(): Promise<ReadPolicy>
+  /**
+   * Shows records as a caller with other roles and attributes sees them, beside what this caller sees, at the lower of both callers' levels; also
+   * by a draft of roles. Records one GET event of this caller, with `seenAs`. Needs what `createCredential` needs. Throws `forbidden`,
+   * `invalid_request`, `not_found`. Source: docs/policy.md.
+   */
+  previewAccess(preview: PreviewAccessInput): Promise<PreviewedAccess>
+  /** Checks a draft of roles, and returns its errors, or what it would change for whom. It is not deployed. Needs what `createCredential` needs. */
+  checkPolicy(draft: CheckPolicyInput): Promise<CheckedPolicy>
+  /**
+   * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes; also those of an owner or an
+   * auditor that have no method, as docs/http.md lists them. Checks its input like the other methods. Throws `invalid_request` for an unknown name. With an `idempotencyKey`, a write is performed once: its repeat returns
    * the same result. Throws `conflict` for a key of another request.
    */
   perform<Name extends OperationName>(
@@ -253,7 +284,8 @@ export interface Session<S extends SchemaDefinition> {
 }
 
 /** Returns a session. Operations check their input; the cast gives their results the types of the schema. */
-export function createSession<S extends SchemaDefinition>(context: SessionContext): Session<S> {
+export function createSession<S extends SchemaDefinition>(performing: Performing): Session<S> {
+  const { context } = performing
   const session = {
     insert: (table: string, records: readonly RecordInput[], options = {}) =>
       perform(context, insert, { table, records, options }),
@@ -290,8 +322,17 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     createCredential: (given: CreateCredentialInput) => perform(context, createCredential, given),
     revokeCredential: (given: RevokeCredentialInput) => perform(context, revokeCredential, given),
     listCredentials: (options = {}) => perform(context, listCredentials, { options }),
+    describeCaller: () => performNamed(context, 'describeCaller', {}),
+    describeSchema: () => performNamed(context, 'describeSchema', {}),
+    explainQuery: (given: string | SqlQuery, values?: readonly QueryValue[]) =>
+      performNamed(context, 'explainQuery', { query: given, values }),
+    readPolicy: () => perform(context, readPolicy, {}),
+    previewAccess: (given: PreviewAccessInput) => perform(context, previewAccess, given),
+    checkPolicy: (given: CheckPolicyInput) => perform(context, checkPolicy, given),
     perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>, options?: PerformOptions) =>
-      performNamed(context, name, input, options),
+      Object.hasOwn(CALLS, name)
+        ? makeCall(performing, name as keyof typeof CALLS, input)
+        : performNamed(context, name as NameOf, input as InputOf<NameOf>, options),
   }
   return session as unknown as Session<S>
 }

@@ -6,6 +6,7 @@ import { perform } from '../execution/perform.ts'
 import { openFile } from '../operations/open-file.ts'
 import type { Hash } from '../ports/crypto.ts'
 import type { UntypedRecord } from '../records/show-records.ts'
+import { NONE_LOWERED } from '../redaction.ts'
 import type { SchemaDescription } from '../schema/describe-schema.ts'
 import type { Table } from '../schema/layout.ts'
 import { beginExport, findNamingEvents, showExported } from '../subjects/export-subject.ts'
@@ -64,8 +65,11 @@ export async function* subjectLines(
       assertNotAborted(signal)
       const slice = { table, rows: new Map(rows.slice(start, start + SLICE)) }
       const records = await perform(session, showExported(slice), input)
-      for (const { id: recordId, fields, lowered = [] } of records)
-        yield parts.add({ type: 'record', table: table.name }, { id: recordId, fields, ...(lowered.length > 0 && { lowered }) })
+      for (const { id: recordId, fields, levels = NONE_LOWERED } of records)
+        yield parts.add(
+          { type: 'record', table: table.name },
+          { id: recordId, fields, ...(levels !== NONE_LOWERED && { levels }) },
+        )
       for (const record of records) yield* fileLines(session, parts, { table, record, contents, signal })
     }
   }

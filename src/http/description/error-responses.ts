@@ -12,6 +12,10 @@ const ERROR_DETAIL = z
     column: z.string().optional().describe('Name of the column.'),
     index: z.int().nonnegative().optional().describe('Position of the record, token or item in the request, from 0.'),
     id: z.string().optional().describe('Id of the record.'),
+    position: z
+      .object({ line: z.int().positive(), column: z.int().positive(), length: z.int().nonnegative() })
+      .optional()
+      .describe('Place in the text of a query.'),
   })
   .meta({ title: 'ErrorDetail', description: 'Where the error is: names and positions, never a value or a token.' })
 

@@ -1,5 +1,6 @@
 /** The router: from a request to a response. Checks come in the order of route, credential, vault, body. */
 import { isVaultError, type VaultError } from '../../index.ts'
+import { type Console, createConsole } from '../console/console.ts'
 import { combined } from '../credentials/authenticate.ts'
 import {
   type HandlerOptions,
@@ -11,7 +12,7 @@ import {
   safeLog,
 } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
-import { checkIdName, createVaultDirectory, type DirectoryOptions } from '../vaults/vault-directory.ts'
+import { checkIdName, createVaultDirectory, type DirectoryOptions, onlyVaultOf } from '../vaults/vault-directory.ts'
 import { bearerOf, createEntry, type Entry } from './enter-vault.ts'
 import { ALL_STATUSES, errorResponse, type Failure, toFailure, wireMessage, withConstantText } from './error-response.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute, splitTarget } from './find-route.ts'
@@ -37,6 +38,8 @@ interface Parts {
   readonly onRefused: OnRefused | undefined
   scopeOf(request: HttpRequest): Scope
   readonly findRoute: FindRoute
+  /** Undefined if the host does not ask for it. */
+  readonly console: Console | undefined
   readonly entry: Entry
 }
 
@@ -57,6 +60,7 @@ export function createRouter(
     onRefused: given.onRefused,
     scopeOf: (request) => createScope(shared, contextOf(request)),
     findRoute: createRouteFinder(routesOf(options)),
+    console: given.console === true ? createConsole(onlyVaultOf(given.vaults)) : undefined,
     // One authenticator answers for itself, without a promise more for each request.
     entry: createEntry(typeof given.authenticate === 'function' ? given.authenticate : combined(given.authenticate), log),
   }
@@ -90,6 +94,8 @@ async function respond(parts: Parts, request: HttpRequest): Promise<HttpResponse
   try {
     assertHost(request)
     const target = splitTarget(request.target, parts.options.basePath)
+    const page = parts.console?.(request, target.path)
+    if (page !== undefined) return sealed(scope.released(page), requestID)
     found = parts.findRoute(request.method, target.path)
     const { route, params } = found
     const { query } = target

@@ -90,6 +90,13 @@ const REQUEST = z
     resourceType: z.string().describe('Kind of the resource, such as RECORD.'),
     vaultID: z.string().describe('Id of the vault.'),
     resources: z.array(z.string()).describe('`<resourceType>/<resourceID>` of what the request concerned.'),
+    seenAs: z
+      .object({
+        roles: z.array(z.string()).describe('Roles; *UNKNOWN* for one that the policy does not have.'),
+        context: z.record(z.string(), z.unknown()).describe('Attributes that the policy reads.'),
+      })
+      .optional()
+      .describe('Of a preview: as whom the caller looked.'),
     userEmail: z.string().optional().describe('Email address of the end user.'),
   })
   .meta({ title: 'AuditEventRequest', description: 'What the request was about.' })
@@ -108,6 +115,10 @@ const RESPONSE = z
     code: z.int().describe('Status of the operation. For a batch, 200 does not mean that every item succeeded.'),
     message: z.string().describe('Why the operation failed; blank on success.'),
     data: DATA.optional(),
+    level: z
+      .enum(['PLAIN_TEXT', 'MASKED', 'REDACTED'])
+      .optional()
+      .describe('The highest level at which values of records were shown. Absent if none were.'),
     timestamp: z.string().describe('RFC 3339 with nanoseconds.'),
     nestedResponse: z.array(NESTED_RESPONSE).optional().describe('Outcomes of the items of a batch.'),
   })

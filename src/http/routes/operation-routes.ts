@@ -12,7 +12,7 @@ import { FILE_METADATA, isObject } from './shapes.ts'
 import { downloadHeaders, type FileRange, nothing, parseRange } from './ticket-routes.ts'
 
 /** Operations whose input or result is a stream. */
-type Streamed = 'uploadFile' | 'openFile'
+type Streamed = 'uploadFile' | 'openFile' | 'verifyAudit'
 
 /** Every other operation. */
 const NAMES: Readonly<Record<Exclude<OperationName, Streamed>, true>> = {
@@ -30,8 +30,10 @@ const NAMES: Readonly<Record<Exclude<OperationName, Streamed>, true>> = {
   tokenize: true,
   getByTokens: true,
   query: true,
+  reveal: true,
   batch: true,
   listEvents: true,
+  countEvents: true,
   deleteFile: true,
   fileStatus: true,
   fileStatuses: true,
@@ -40,6 +42,19 @@ const NAMES: Readonly<Record<Exclude<OperationName, Streamed>, true>> = {
   createCredential: true,
   revokeCredential: true,
   listCredentials: true,
+  describeCaller: true,
+  describeSchema: true,
+  explainQuery: true,
+  describeKeys: true,
+  listJobs: true,
+  describeContents: true,
+  describeSchemaChange: true,
+  rotateKeys: true,
+  destroyKey: true,
+  health: true,
+  readPolicy: true,
+  previewAccess: true,
+  checkPolicy: true,
 }
 
 /** What the routes have in common. */
@@ -69,7 +84,7 @@ const performRoute: BearerRoute = {
   example: {
     params: { operation: 'getOne' },
     body: { table: EXAMPLE.table, id: EXAMPLE.id, options: { fields: ['name', 'email'], redaction: 'PLAIN_TEXT' } },
-    response: { id: EXAMPLE.id, fields: { name: EXAMPLE.fields.name, email: EXAMPLE.fields.email }, lowered: [] },
+    response: { id: EXAMPLE.id, fields: { name: EXAMPLE.fields.name, email: EXAMPLE.fields.email }, levels: {} },
   },
   async handle({ request, options, params, query, session }) {
     readQuery({}, query())
@@ -176,5 +191,38 @@ function rangeOf({ request }: AuthenticatedCall): FileRange | undefined {
   return header === undefined ? undefined : (parseRange(header, undefined) ?? { start: Number.NaN })
 }
 
+const verifyRoute: BearerRoute = {
+  ...OWN,
+  method: 'POST',
+  path: '/v3/vaults/{vaultID}/verifyAudit',
+  name: 'performVerifyAudit',
+  summary: 'Verifies the audit trail.',
+  description:
+    'The response is NDJSON: lines { progress: { done, total } }, and at last { result, milliseconds }, or { error } if it failed. It ends with the connection.',
+  operation: 'verifyAudit',
+  body: ANY_OBJECT.optional(),
+  response: undefined,
+  responseType: 'application/x-ndjson',
+  example: {},
+  async handle({ request, options, query, session }) {
+    readQuery({}, query())
+    const { maxBodyBytes: maxBytes, maxJsonValues: maxValues } = options.limits
+    const given = request.body === undefined ? {} : await readJsonBody(request, { maxBytes, maxValues })
+    const lines = await session.perform('verifyAudit', given as OperationInput<'verifyAudit'>)
+    return { status: 200, headers: { 'content-type': 'application/x-ndjson; charset=utf-8' }, body: toNdjson(lines) }
+  },
+}
+
+/** Yields the lines. What fails on the way is the last one: the status has been sent. */
+async function* toNdjson(lines: AsyncIterable<object>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  const toLine = (line: object) => encoder.encode(`${JSON.stringify(line)}\n`)
+  try {
+    for await (const line of lines) yield toLine(line)
+  } catch (error) {
+    yield toLine({ error: errorBody(toFailure(error, ALL_STATUSES)) })
+  }
+}
+
 /** The routes. */
-export const operationRoutes: readonly BearerRoute[] = [performRoute, uploadRoute, openRoute]
+export const operationRoutes: readonly BearerRoute[] = [performRoute, uploadRoute, openRoute, verifyRoute]

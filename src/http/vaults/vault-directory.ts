@@ -40,6 +40,13 @@ export function createVaultDirectory(source: VaultSource, options: DirectoryOpti
   }
 }
 
+/** Returns the id of the vault of a source that has one alone; undefined for several, and for a function. */
+export function onlyVaultOf(source: VaultSource): string | undefined {
+  if (typeof source === 'function') return undefined
+  const [first, ...others] = isList(source) ? source : [source]
+  return others.length === 0 ? first?.id : undefined
+}
+
 function isList(source: HostedVault | readonly HostedVault[]): source is readonly HostedVault[] {
   return Array.isArray(source)
 }

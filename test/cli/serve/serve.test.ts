@@ -54,6 +54,18 @@ describe('the ports', () => {
   })
 })
 
+it('the console is served where it is asked for, in one process and in several', async () => {
+  const project = await servedProject('sqlite')
+  const plain = await startServer(project)
+  expect((await plain.ask('GET', '/console')).status).toBe(404)
+  project.configure({ http: { baseUrl: '/vault' } })
+  for (const workers of ['1', '2']) {
+    const server = await startServer(project, ['--console', '--workers', workers])
+    expect((await server.ask('GET', '/vault/console', { credential: null })).status).toBe(200)
+    expect(server.command.printed.stdout).toContain(`"console":"http://127.0.0.1:${server.port}/vault/console"`)
+  }
+})
+
 it('the port of health is free again soon after connections that send nothing', async () => {
   const server = await startServer(await servedProject('sqlite'))
   for (let count = 0; count < 64; count++) {

@@ -9,12 +9,13 @@ import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { doOperations } from '../../support/audit/audited-work.ts'
 import { batchesOf, highestIdPager, linesOf } from '../../support/audit/followed-trail.ts'
 import { chainOf, changed, FOUND_BY_CHECKPOINT, openStoredTrail, without } from '../../support/audit/stored-trail.ts'
+import { builtProcess } from '../../support/cli/built-command.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 import { onEachStorage, postgresEngine } from '../../support/storages/engines.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const run = promisify(execFile)
-const WRITER = join(import.meta.dirname, '../../support/audit/audit-writer-process.ts')
+const WRITER = builtProcess(join(import.meta.dirname, '../../support/audit/audit-writer-process.ts'))
 const DELIVERED = { delivered: true } as const
 
 const withoutEnds = (lines: readonly string[]) => lines.filter((line) => line.startsWith('{"digest"')).sort()

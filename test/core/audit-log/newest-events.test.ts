@@ -75,7 +75,7 @@ type OpenTrail = Awaited<ReturnType<typeof openTrail>>
 async function listed({ reader }: OpenTrail, range: TimeRange = ALL): Promise<number[]> {
   const rows: number[] = []
   let earliest: string | undefined
-  for await (const batch of eachNewest(reader, range)) {
+  for await (const batch of eachNewest(reader, range, decodeEvent)) {
     const readable = batch.flatMap(({ id, event }: DatedEvent) => (event === undefined ? [] : [{ id, time: event.timestamp }]))
     for (const { time } of readable) if (earliest !== undefined && time >= earliest) throw new Error('a batch has a later event')
     for (const { time } of readable) if (earliest === undefined || time < earliest) earliest = time
@@ -153,7 +153,7 @@ it('the newest of many chains that ended long ago and a few that go on are liste
     },
   }
   const newest: Timed[] = []
-  for await (const batch of eachNewest({ ...trail.reader, storage }, ALL)) {
+  for await (const batch of eachNewest({ ...trail.reader, storage }, ALL, decodeEvent)) {
     newest.push(...batch.map(({ id, event }) => ({ id, time: event?.timestamp ?? '' })))
     if (newest.length >= 25) break
   }
@@ -260,7 +260,7 @@ describe('a listing is complete', () => {
     ).rows[69]
     await trail.storage.update(AUDIT_EVENTS.name, [{ id: row(1, 70), version: 1, set: { body: at([older], 0)?.bytes ?? null } }])
     const batches: Timed[][] = []
-    for await (const batch of eachNewest(trail.reader, ALL)) {
+    for await (const batch of eachNewest(trail.reader, ALL, decodeEvent)) {
       batches.push(batch.flatMap(({ id, event }) => (event === undefined ? [] : [{ id, time: event.timestamp }])))
     }
     const ids = batches.flat().map(({ id }) => id)

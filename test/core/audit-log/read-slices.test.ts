@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { createClock } from '../../../src/adapters/system/system.ts'
+import { decodeEvent } from '../../../src/core/audit/read-event.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
 import { eachNewest } from '../../../src/core/audit-log/newest-events.ts'
 import { eachEvent } from '../../../src/core/audit-log/read-trail.ts'
@@ -82,7 +83,7 @@ it('short events are opened many at a time', async () => {
 
 it('a listing opens long events one at a time, with turns of the event loop between', async () => {
   const { reader, opened, between } = await openTrail(Array.from({ length: 60 }, () => LONG))
-  for await (const _ of eachNewest(reader, { since: undefined, until: undefined }));
+  for await (const _ of eachNewest(reader, { since: undefined, until: undefined }, decodeEvent));
   expect(Math.max(...opened)).toBeLessThan(LONG + 2000)
   expect(Math.max(...between)).toBeLessThan(2 * LONG + 4000)
 })

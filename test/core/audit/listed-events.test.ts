@@ -153,7 +153,7 @@ describe('pages', () => {
 describe('toAuditEvent', () => {
   it('returns rows as record ids, and the other members as specified', () => {
     const [, full] = EVENTS
-    expect(full && toAuditEvent(full, idsOf(full))).toEqual({
+    expect(full && toAuditEvent({ event: full }, idsOf(full))).toEqual({
       context: { ...withoutEmail(FULL_DRAFT), changeID: full?.changeID },
       request: {
         actionType: 'BATCH',
@@ -177,19 +177,19 @@ describe('toAuditEvent', () => {
 
   it('returns the vault for an event without table and rows', () => {
     const [, , failed] = EVENTS
-    expect(failed && toAuditEvent(failed, idsOf(failed)).request.resources).toEqual(['VAULT/v1'])
+    expect(failed && toAuditEvent({ event: failed }, idsOf(failed)).request.resources).toEqual(['VAULT/v1'])
   })
 
   it('returns no ids of a table that does not exist', () => {
     const [insert] = EVENTS
     const rows = [{ table: 'gone', runs: [[1, 2] as const] }]
     const event = insert && { ...insert, table: 'gone', rows }
-    expect(event && toAuditEvent(event, idsOf(event)).request.resources).toEqual(['TABLE/gone'])
+    expect(event && toAuditEvent({ event }, idsOf(event)).request.resources).toEqual(['TABLE/gone'])
   })
 
   it('returns the time of the event', () => {
     const [insert] = writeChain(1, [DRAFT], { now: START + 123_456_789n }).rows.map(({ bytes }) => decodeEvent(bytes))
-    expect(insert && toAuditEvent(insert, idsOf(insert)).response.timestamp).toBe('2027-01-15T08:00:00.123456789Z')
+    expect(insert && toAuditEvent({ event: insert }, idsOf(insert)).response.timestamp).toBe('2027-01-15T08:00:00.123456789Z')
   })
 })
 

@@ -165,7 +165,7 @@ it('a short event has the bytes it has always had', () => {
   // Version, flags and account | GET, change id | code, content | flags and caller | ids of request and trace | message, chain,
   // digest, sequence number | RECORD, rows, table | time, vault.
   const known = [
-    ['01', '19', '067631'],
+    ['01', '51', '067631'],
     ['01', '00', '4549cb783fb24f61bfbb88eda5f1b20f'],
     ['c801', `1a${toHex(toUtf8('{"ids":["*REDACTED*"]}'))}`],
     ['00', '00', `14${toHex(toUtf8('ann@acme.example'))}`, '00', '04', '04', '04'],
@@ -326,7 +326,7 @@ it.each<readonly [string, (hex: string) => string]>([
   ['a digest that is neither absent nor one', (hex) => hex.replace('0301ab', '0302ab')],
   ['a number in more bytes than it needs', (hex) => hex.replace('040301ab', '04830001ab')],
   ['a vault id that is also the account id', (hex) => hex.replace(/00$/, '01067631')],
-  ['an unknown flag', (hex) => hex.replace('0119', '0199')],
+  ['a flag of a member that it lacks', (hex) => hex.replace('0151', '01d1')],
   ['an unknown flag of its context', (hex) => hex.replace('5d7d0000', '5d7d8000')],
   ['an unknown action', (hex) => hex.replace('06763101', '06763140')],
   ['a code out of range', (hex) => hex.replace('c8011a', 'd8041a')],

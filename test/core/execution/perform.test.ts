@@ -18,7 +18,7 @@ onEachStorage('session.perform', (engine) => {
     expect(events).toMatchObject([{ action: 'INSERT', code: 200, table: 'clients' }])
     expect(await owner.perform('getOne', { table: 'clients', id })).toEqual(await owner.getOne('clients', id))
     expect(await owner.perform('query', { query: 'SELECT email FROM clients' })).toEqual({
-      records: [{ fields: { email: 'ann@acme.example' }, lowered: [] }],
+      records: [{ fields: { email: 'ann@acme.example' }, levels: {} }],
       isCut: false,
     })
     expect(await owner.perform('delete', { table: 'clients', ids: ['*'] })).toEqual({ ids: ['*'] })

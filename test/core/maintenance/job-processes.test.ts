@@ -9,6 +9,7 @@ import type { JobKind, JobPorts } from '../../../src/core/maintenance/jobs.ts'
 import { activateRootKey, addRootKey, changeKeys } from '../../../src/core/rotation/change-keys.ts'
 import { MAINTENANCE } from '../../../src/core/schema/system-tables.ts'
 import { readVersion } from '../../../src/core/sealing/envelope.ts'
+import { builtProcess } from '../../support/cli/built-command.ts'
 import { committedSlices, countingPass, openJobs, plantedTime, VAULT_ID } from '../../support/maintenance/planted-jobs.ts'
 import { ENGINES, onEachStorage, type Place } from '../../support/storages/engines.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
@@ -57,7 +58,7 @@ describe.each(['sqlite', 'postgres'] as const)('a killed process on %s', (name) 
     const place = engine.fresh()
     const [storage, planted] = [place.open(), plantedTime()]
     const jobs = await openJobs(storage, planted, { name: 'b:2' })
-    const script = join(import.meta.dirname, '../../support/maintenance/killed-job-process.ts')
+    const script = builtProcess(join(import.meta.dirname, '../../support/maintenance/killed-job-process.ts'))
     const child = spawn(process.execPath, [script, JSON.stringify(place.address())], { stdio: ['ignore', 'pipe', 'inherit'] })
     let lines = 0
     for await (const chunk of child.stdout) {

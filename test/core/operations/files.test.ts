@@ -89,7 +89,7 @@ onEachStorage('files', (engine) => {
     expect(read.fileMetadata).toEqual(long.fileMetadata)
     expect(Object.keys(read.downloadTickets)).toEqual(['photo'])
     const plain = await vault.session.getOne('people', id)
-    expect(Object.keys(plain).sort()).toEqual(['fields', 'id', 'lowered'])
+    expect(Object.keys(plain).sort()).toEqual(['fields', 'id', 'levels'])
   })
 
   it('make a record of their own without an id, and cannot where a column is required', async () => {

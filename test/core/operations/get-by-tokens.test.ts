@@ -43,7 +43,7 @@ onEachStorage('getByTokens', (engine) => {
     const found = [pet, one, bo, one, one, one, one]
     const columns = ['name', 'phone', 'name', 'name', 'card', 'email', 'name']
     expect(records).toEqual(
-      found.map((record, place) => ({ token: asked[place], column: columns[place], ...record, lowered: [] })),
+      found.map((record, place) => ({ token: asked[place], column: columns[place], ...record, levels: {} })),
     )
   })
 
@@ -96,12 +96,12 @@ onEachStorage('getByTokens', (engine) => {
     const { id, tokens } = await insertOne(session, 'people', { ...ANN, pin: '1234' })
     const bad = ['', 'x', id, tokens.pin ?? '', tokens.name?.slice(1) ?? '', 'x'.repeat(256)]
     expect(await session.getByTokens(bad)).toEqual({
-      records: bad.map((token) => ({ token, fields: {}, lowered: [], error: NOT_FOUND, code: 'not_found' })),
+      records: bad.map((token) => ({ token, fields: {}, levels: {}, error: NOT_FOUND, code: 'not_found' })),
     })
     await session.delete('people', [id])
     const dead = Object.values(tokens)
     expect(await session.getByTokens(dead)).toEqual({
-      records: dead.map((token) => ({ token, fields: {}, lowered: [], error: NOT_FOUND, code: 'not_found' })),
+      records: dead.map((token) => ({ token, fields: {}, levels: {}, error: NOT_FOUND, code: 'not_found' })),
     })
   })
 
@@ -116,7 +116,7 @@ onEachStorage('getByTokens', (engine) => {
     expect(records[0]).toEqual({
       token: ann.tokens.name,
       fields: {},
-      lowered: [],
+      levels: {},
       error: expect.stringContaining('failed authentication'),
       code: 'data_loss',
     })
@@ -129,10 +129,10 @@ onEachStorage('getByTokens', (engine) => {
     const asked = [tokens.name ?? '', tokens.pin ?? '', 'x', tokens.email ?? '']
     const read = async (options: object) => (await session.getByTokens(asked, { columnOnly: true, ...options })).records
     expect(await read({})).toEqual([
-      { token: asked[0], id, table: 'people', column: 'name', fields: { name: 'A**' }, lowered: ['name'] },
-      { token: asked[1], table: 'people', column: 'pin', fields: { pin: '1234' }, lowered: [] },
-      { token: 'x', fields: {}, lowered: [], error: NOT_FOUND, code: 'not_found' },
-      { token: asked[3], id, table: 'people', column: 'email', fields: { email: ANN.email }, lowered: [] },
+      { token: asked[0], id, table: 'people', column: 'name', fields: { name: 'A**' }, levels: { name: 'MASKED' } },
+      { token: asked[1], table: 'people', column: 'pin', fields: { pin: '1234' }, levels: {} },
+      { token: 'x', fields: {}, levels: {}, error: NOT_FOUND, code: 'not_found' },
+      { token: asked[3], id, table: 'people', column: 'email', fields: { email: ANN.email }, levels: {} },
     ])
     const redacted = await read({ redaction: 'REDACTED' })
     expect(redacted.map(({ fields }) => Object.values(fields)[0])).toEqual(['*REDACTED*', '*REDACTED*', undefined, '*REDACTED*'])

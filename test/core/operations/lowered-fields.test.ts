@@ -1,4 +1,4 @@
-/** Reads name the fields that are not in plain text, or refuse them; writes refuse what is shown in place of a value. */
+/** Reads have the levels of the fields that are not in plain text, or refuse them; writes refuse what is shown in place of a value. */
 import { expect, it } from 'vitest'
 import { mask } from '../../../src/core/redaction.ts'
 import type { TableDefinition } from '../../../src/core/schema/column.ts'
@@ -42,7 +42,14 @@ const URSULA = {
   country: 'SE',
 }
 const BERND = { ...URSULA, name: 'Bernd', email: 'bernd@acme.example', country: 'DE' }
-const LOWERED = ['name', 'email', 'born', 'visits', 'note', 'nick']
+const LOWERED = {
+  name: 'MASKED',
+  email: 'MASKED',
+  born: 'MASKED',
+  visits: 'MASKED',
+  note: 'REDACTED',
+  nick: 'MASKED',
+}
 
 /** What a caller at the columns' own levels is shown of Ursula. */
 const SHOWN = {
@@ -85,41 +92,42 @@ async function refusal(work: Promise<unknown>): Promise<Cells> {
 const REFUSED = { code: 'unprocessable' }
 
 onEachStorage('a read of lowered fields', (engine) => {
-  it('names the fields that are not in plain text, by get, getOne and getByTokens', async () => {
+  it('has the levels of the fields that are not in plain text, by get, getOne and getByTokens', async () => {
     const { as, ids, tokens } = await open(engine.fresh().open())
     const [id = ''] = ids
     const caller = as('masked')
     const one = await caller.getOne('people', id)
-    expect(one).toEqual({ id, fields: SHOWN, lowered: LOWERED })
+    expect(one).toEqual({ id, fields: SHOWN, levels: LOWERED })
     const { records } = await caller.get('people', { redaction: 'PLAIN_TEXT' })
-    expect(records.map(({ lowered }) => lowered)).toEqual([LOWERED, LOWERED])
+    expect(records.map(({ levels }) => levels)).toEqual([LOWERED, LOWERED])
     const [found] = (await caller.getByTokens([tokens[0], 'none'])).records
-    expect(found).toMatchObject({ id, lowered: LOWERED })
+    expect(found).toMatchObject({ id, levels: LOWERED })
   })
 
-  it('names none in plain text, and only asked ones with fields', async () => {
+  it('has none in plain text, and only asked ones with fields', async () => {
     const { as, ids } = await open(engine.fresh().open())
     const [id = ''] = ids
-    expect((await as('plain').getOne('people', id, { redaction: 'PLAIN_TEXT' })).lowered).toEqual([])
-    expect((await as('masked').getOne('people', id, { fields: ['country', 'nick'] })).lowered).toEqual(['nick'])
+    expect((await as('plain').getOne('people', id, { redaction: 'PLAIN_TEXT' })).levels).toEqual({})
+    expect((await as('masked').getOne('people', id, { fields: ['country', 'nick'] })).levels).toEqual({ nick: 'MASKED' })
     // A caller who may see more but asks for less is shown less, too.
-    expect((await as('plain').getOne('people', id)).lowered).toEqual(LOWERED)
+    expect((await as('plain').getOne('people', id)).levels).toEqual(LOWERED)
     expect((await as('plain').getByTokens(['none'])).records).toEqual([
-      { token: 'none', fields: {}, lowered: [], error: 'Token Not Found', code: 'not_found' },
+      { token: 'none', fields: {}, levels: {}, error: 'Token Not Found', code: 'not_found' },
     ])
   })
 
-  it('names them record by record under a conditional policy', async () => {
+  it('has them record by record under a conditional policy', async () => {
     const { as } = await open(engine.fresh().open())
     const { records } = await as('swede').get('people', { redaction: 'PLAIN_TEXT' })
-    expect(records.map(({ lowered }) => lowered)).toEqual([[], LOWERED.filter((name) => name !== 'note').concat('country')])
+    const { note, ...others } = LOWERED
+    expect(records.map(({ levels }) => levels)).toEqual([{}, { ...others, country: note }])
     expect(records[1]?.fields).not.toHaveProperty('note')
   })
 
   it('is a member of detokenized values', async () => {
     const { as, tokens } = await open(engine.fresh().open())
     const [token = ''] = tokens
-    const own = { token, valueType: 'STRING', value: 'U*****', table: 'people', column: 'name', lowered: true }
+    const own = { token, valueType: 'STRING', value: 'U*****', table: 'people', column: 'name', level: 'MASKED' }
     expect((await as('masked').detokenize([{ token, redaction: 'PLAIN_TEXT' }])).records).toEqual([own])
     expect((await as('plain').detokenize([{ token }, { token, redaction: 'PLAIN_TEXT' }])).records).toEqual([
       own,
@@ -127,27 +135,27 @@ onEachStorage('a read of lowered fields', (engine) => {
     ])
   })
 
-  it('names the keys of a query, also of cells that are hidden behind a null', async () => {
+  it('has them by the keys of a query, also of cells that are hidden behind a null', async () => {
     const { as } = await open(engine.fresh().open())
     const ask = async (role: keyof typeof POLICY, sql: string) => (await as(role).query(sql)).records
     expect(
       await ask('swede', "SELECT REDACTION(name, 'PLAIN_TEXT') AS n, REDACTION(svc_id, 'REDACTED') AS i FROM people"),
     ).toEqual([
-      { fields: { n: 'Ursula', i: '*REDACTED*' }, lowered: ['i'] },
-      { fields: { n: 'B****', i: '*REDACTED*' }, lowered: ['n', 'i'] },
+      { fields: { n: 'Ursula', i: '*REDACTED*' }, levels: { i: 'REDACTED' } },
+      { fields: { n: 'B****', i: '*REDACTED*' }, levels: { n: 'MASKED', i: 'REDACTED' } },
     ])
     const [, german] = await ask('swede', 'SELECT * FROM people')
     expect(german?.fields.note).toBe(null)
-    expect(german?.lowered).toEqual([...LOWERED, 'country'])
-    expect(await ask('plain', 'SELECT COUNT(*) AS c FROM people')).toEqual([{ fields: { c: 2 }, lowered: [] }])
+    expect(german?.levels).toEqual({ ...LOWERED, note: 'HIDDEN', country: 'REDACTED' })
+    expect(await ask('plain', 'SELECT COUNT(*) AS c FROM people')).toEqual([{ fields: { c: 2 }, levels: {} }])
     // An unmatched row of a join has no value that could be lowered.
     const [unmatched] = await ask('masked', "SELECT b.name FROM people a LEFT JOIN people b ON b.svc_id = 'none' LIMIT 1")
-    expect(unmatched).toEqual({ fields: { name: null }, lowered: [] })
+    expect(unmatched).toEqual({ fields: { name: null }, levels: {} })
   })
 
   it('is not part of the token view', async () => {
     const { as, ids } = await open(engine.fresh().open())
-    expect(await as('masked').getOne('people', ids[0] ?? '', { tokenization: true })).not.toHaveProperty('lowered')
+    expect(await as('masked').getOne('people', ids[0] ?? '', { tokenization: true })).not.toHaveProperty('levels')
   })
 })
 
@@ -167,7 +175,7 @@ onEachStorage('onLowered: throw', (engine) => {
     expect(await refusal(caller.getOne('people', id, asked))).toEqual(expected)
     const all = await refusal(caller.getByTokens([tokens[0] ?? ''], { redaction: 'PLAIN_TEXT', onLowered: 'throw' }))
     expect(all.message).toContain('Columns "name", "email", "born", "visits", "note", "nick" of table "people" would not')
-    expect(all.details).toEqual(LOWERED.map((name) => ({ table: 'people', column: name })))
+    expect(all.details).toEqual(Object.keys(LOWERED).map((name) => ({ table: 'people', column: name })))
     const { events } = await eventsBy(vault, () => refusal(caller.get('people', asked)))
     expect(events).toHaveLength(1)
     expect(JSON.stringify(events)).toContain('onLowered')
@@ -238,7 +246,7 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
   it('is refused by update, column by column, and the value stays', async () => {
     const { as, owner, ids } = await open(engine.fresh().open())
     const [id = ''] = ids
-    for (const name of LOWERED) {
+    for (const name of Object.keys(LOWERED)) {
       const written = SHOWN[name as keyof typeof SHOWN]
       const refused = await refusal(as('masked').updateOne('people', id, { [name]: written, country: 'NO' }))
       expect(refused, name).toEqual({
@@ -286,7 +294,7 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     const [id = ''] = ids
     const shown = (await owner.getOne('people', id)).fields
     expect(shown).toEqual(SHOWN)
-    for (const name of LOWERED) {
+    for (const name of Object.keys(LOWERED)) {
       const fields = { [name]: shown[name], country: 'NO' }
       const keyed = { fields: { email: URSULA.email, ...fields } }
       const post = { insert: 'people', upsert: 'email', fields: keyed.fields }

@@ -51,7 +51,7 @@ onEachStorage('a query', (engine) => {
     const { as, storage } = await open()
     const [row] = await storage.find('records_1_t', { kind: 'all' }, { order: 'desc', limit: 1 })
     await storage.update('records_1_t', [{ id: row?.id ?? 0, version: row?.version ?? 0, set: { body: new Uint8Array(40) } }])
-    expect((await as('tenant').query('SELECT name FROM t')).records).toEqual([{ fields: { name: 'mine' }, lowered: [] }])
+    expect((await as('tenant').query('SELECT name FROM t')).records).toEqual([{ fields: { name: 'mine' }, levels: {} }])
     await expect(as('VAULT_OWNER').query('SELECT name FROM t')).rejects.toMatchObject({ code: 'data_loss', grpcCode: 15 })
   })
 

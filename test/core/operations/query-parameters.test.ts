@@ -28,7 +28,7 @@ onEachStorage('a query with parameters', (engine) => {
     const records = HOSTILE.map((name, salary) => ({ fields: { name, country: plain(name), salary } }))
     await session.insert('clients', records)
     for (const [salary, name] of HOSTILE.entries()) {
-      const expected = [{ fields: { salary }, lowered: [] }]
+      const expected = [{ fields: { salary }, levels: {} }]
       const bySealed = await session.query('SELECT salary FROM clients WHERE name = $1', [name])
       expect(bySealed.records, name).toEqual(expected)
       expect((await session.query(sql`SELECT salary FROM clients WHERE name = ${name}`)).records, name).toEqual(expected)
@@ -121,7 +121,7 @@ it('values come behind the text, with a query of sql, or by name', async () => {
   ]
   const id = answers[0]?.records[0]?.fields.row_id
   for (const answer of answers)
-    expect(answer).toEqual({ records: [{ fields: { pay: 6, row_id: id }, lowered: [] }], isCut: false })
+    expect(answer).toEqual({ records: [{ fields: { pay: 6, row_id: id }, levels: {} }], isCut: false })
   await vault.close()
 })
 

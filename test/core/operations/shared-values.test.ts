@@ -82,7 +82,7 @@ onEachStorage('a token of several cells', (engine) => {
         records: [{ token, valueType: 'STRING', value, table: 'cards', column: 'name' }],
       })
       expect(await clerk.getByTokens([token])).toEqual({
-        records: [{ token, id: reached?.id, table: 'cards', column: 'name', fields: { name: value }, lowered: [] }],
+        records: [{ token, id: reached?.id, table: 'cards', column: 'name', fields: { name: value }, levels: {} }],
       })
     })
 
@@ -94,7 +94,7 @@ onEachStorage('a token of several cells', (engine) => {
       expect((await owner.detokenize([{ token }])).records[0]?.value).toBe(value)
       await expect(clerk.detokenize([{ token }])).rejects.toMatchObject({ code: 'not_found' })
       expect(await clerk.getByTokens([token])).toEqual({
-        records: [{ token, fields: {}, lowered: [], error: 'Token Not Found', code: 'not_found' }],
+        records: [{ token, fields: {}, levels: {}, error: 'Token Not Found', code: 'not_found' }],
       })
     })
   })

@@ -63,7 +63,7 @@ onEachStorage('tokens', (engine) => {
     ])
     const found = await session.getByTokens([...bad, good], { redaction: 'PLAIN_TEXT' })
     expect(found.records.slice(0, -1)).toEqual(
-      bad.map((token) => ({ token, fields: {}, lowered: [], error: 'Token Not Found', code: 'not_found' })),
+      bad.map((token) => ({ token, fields: {}, levels: {}, error: 'Token Not Found', code: 'not_found' })),
     )
     expect(found.records.at(-1)).toMatchObject({ id, table: 'cards', fields: { label: 'Gold' } })
     const capitals = ['label', 'owner', 'pin'].map((name) => tokens[name]?.toUpperCase() ?? '')
@@ -166,14 +166,14 @@ onEachStorage('tokens', (engine) => {
     const shown = async (redaction: string) => {
       const answer = await session.detokenize(stored.map(({ tokens }) => ({ token: tokens.note, redaction })))
       expect(answer.records).toEqual(answer.records.map((item) => ({ ...item, table: 'notes', column: 'note' })))
-      return answer.records.map(({ valueType, value, lowered }) => ({
+      return answer.records.map(({ valueType, value, level }) => ({
         valueType,
         value,
-        ...(lowered === true ? { lowered } : {}),
+        ...(level === undefined ? {} : { level }),
       }))
     }
     expect(await shown('PLAIN_TEXT')).toEqual(texts.map((value) => ({ valueType: 'JSON', value })))
-    expect(await shown('DEFAULT')).toEqual(texts.map(() => ({ valueType: 'JSON', value: '*REDACTED*', lowered: true })))
+    expect(await shown('DEFAULT')).toEqual(texts.map(() => ({ valueType: 'JSON', value: '*REDACTED*', level: 'REDACTED' })))
   })
 
   it('a stable token is replaced if the new value equals its text', async () => {

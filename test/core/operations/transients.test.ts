@@ -51,7 +51,7 @@ onEachStorage('transient values', (engine) => {
     })
     const { records } = await session.getByTokens([tokens.holder, tokens.code], { redaction: 'PLAIN_TEXT' })
     expect(records[0]?.fields).toEqual({ holder: 'Ann' })
-    expect(records[1]).toEqual({ token: tokens.code, fields: {}, lowered: [], error: 'Token Not Found', code: 'not_found' })
+    expect(records[1]).toEqual({ token: tokens.code, fields: {}, levels: {}, error: 'Token Not Found', code: 'not_found' })
     await expect(session.get('cards', { where: { code: '123' } })).rejects.toMatchObject({
       code: 'invalid_request',
     })

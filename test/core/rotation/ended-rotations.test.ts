@@ -5,10 +5,8 @@ import { isVaultError } from '../../../src/index.ts'
 import { memoryEngine, postgresEngine, sqliteEngine } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import type { Place } from '../../support/storages/places.ts'
+import { killEvery } from '../../support/trials/kill-every.ts'
 import { fillRotating, LEASE_MS, leftBehind, missingIn, openRotating } from '../../support/vaults/rotating-vault.ts'
-
-/** Every so many statements on SQLite are the last of a rotation; 1 tries all of them. */
-const EVERY = Number(process.env.ROTATION_EVERY ?? 7)
 
 /** Ends a rotation before statement `last`, and lets another process go on. Returns whether it was reached, and what is wrong then. */
 async function endAt(place: Place, last: number, weaken = (storage: StorageHandle) => storage) {
@@ -45,24 +43,27 @@ async function endAt(place: Place, last: number, weaken = (storage: StorageHandl
 }
 
 describe('a rotation that ends at any statement', () => {
-  const engines = [
-    { engine: memoryEngine(), every: 1 },
-    { engine: sqliteEngine(), every: EVERY },
-    { engine: postgresEngine(), every: 23 },
-  ] as const
+  const engines = [memoryEngine(), sqliteEngine(), postgresEngine()].map((engine) => ({
+    engine,
+    every: killEvery(engine.name, { memory: 4, sqlite: 23, postgres: 47 }),
+  }))
 
-  it.each(engines)('is finished by the next call on $engine.name', { timeout: 300_000 }, async ({ engine, every }) => {
-    const wrong: string[] = []
-    let last = 1
-    for (let isReached = true; isReached; last += every) {
-      const ended = await endAt(engine.fresh(), last)
-      isReached = ended.isReached
-      wrong.push(...ended.wrong)
-    }
-    expect(wrong).toEqual([])
-    // A rotation of this vault has far more statements than steps.
-    expect(last).toBeGreaterThan(60)
-  })
+  it.each(engines)(
+    'is finished by the next call on $engine.name, where one in $every is tried',
+    { timeout: 300_000 },
+    async ({ engine, every }) => {
+      const wrong: string[] = []
+      let last = 1
+      for (let isReached = true; isReached; last += every) {
+        const ended = await endAt(engine.fresh(), last)
+        isReached = ended.isReached
+        wrong.push(...ended.wrong)
+      }
+      expect(wrong).toEqual([])
+      // A rotation of this vault has far more statements than steps.
+      expect(last).toBeGreaterThan(60)
+    },
+  )
 
   it('would leave something wrong if a step were no transaction, which this test finds', async () => {
     const wrong: string[] = []

@@ -18,10 +18,10 @@ it('a query has the types that its caller claims, and no others', async () => {
   const typed = await query<Row>(text, values, { idName: 'id' })
   expectTypeOf(typed.records).toEqualTypeOf<QueryRecord<Row>[]>()
   expectTypeOf(typed.records[0]?.fields.pay).toEqualTypeOf<number | null | undefined>()
-  expectTypeOf<QueryRecord<Row>['lowered']>().toEqualTypeOf<readonly ('name' | 'pay')[]>()
+  expectTypeOf<keyof QueryRecord<Row>['levels']>().toEqualTypeOf<'name' | 'pay'>()
   expectTypeOf(await query<Row>(sql`SELECT name, salary AS pay FROM clients`)).toEqualTypeOf(typed)
   expectTypeOf((await query('SELECT name FROM clients', { onLowered: 'throw' })).records).toEqualTypeOf<QueryRecord<Fields>[]>()
-  expectTypeOf<QueryRecord['lowered']>().toEqualTypeOf<readonly string[]>()
+  expectTypeOf<QueryRecord['levels'][string]>().toEqualTypeOf<'MASKED' | 'REDACTED' | 'HIDDEN' | undefined>()
   expectTypeOf(sql`${sql.join([new Date(0), 'a', sql`b`], sql` OR `)}`).toEqualTypeOf<SqlQuery>()
   const refused = () => [
     // @ts-expect-error a list is not a value

@@ -32,7 +32,7 @@ onEachStorage('routes of operations', (engine) => {
     const { json, status } = await insert({ table: 'people', records: [{ fields: { name: 'Ann' } }] })
     expect(status).toBe(200)
     const read = await served.ask('POST', `${V}/getOne`, { body: { table: 'people', id: json.records[0].id } })
-    expect(read.json).toEqual({ id: json.records[0].id, fields: { name: 'Ann', email: null, scan: null }, lowered: [] })
+    expect(read.json).toEqual({ id: json.records[0].id, fields: { name: 'Ann', email: null, scan: null }, levels: {} })
     // An operation without input needs no body.
     expect((await served.ask('POST', `${V}/listCredentials`)).json).toEqual({ credentials: [] })
     // The page sizes of the handler do not apply.
@@ -70,6 +70,22 @@ onEachStorage('routes of operations', (engine) => {
     // What was refused before an operation began is in the trail as well.
     const messages = (await eventsOf(vault)).map(({ message }) => message)
     expect(messages.filter((message) => message.includes('This operation does not exist'))).toHaveLength(4)
+    await served.close()
+  })
+
+  it('answer an owner and an auditor about the whole vault, and the check of the trail in lines', async () => {
+    const { served, insert } = await serve()
+    await insert({ table: 'people', records: [{ fields: { name: 'Ann' } }] })
+    const keys = await served.ask('POST', `${V}/describeKeys`, { body: {} })
+    expect(keys).toMatchObject({ status: 200, json: { keys: [{ version: 1 }, { version: 2, state: 'active' }] } })
+    const refused = await served.ask('POST', `${V}/describeKeys`, { credential: CLERK_CREDENTIAL })
+    expect(refused).toMatchObject({ status: 401, json: { error: { code: 'forbidden' } } })
+    expect((await served.ask('POST', `${V}/health`, { credential: CLERK_CREDENTIAL })).json).toMatchObject({ ok: true })
+    const checked = await served.ask('POST', `${V}/verifyAudit`)
+    expect(checked.headers['content-type']).toMatch(/^application\/x-ndjson/)
+    const lines = checked.text.split('\n').filter((line) => line !== '')
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ result: { ok: true } })
+    expect((await served.ask('POST', `${V}/verifyAudit`, { credential: CLERK_CREDENTIAL })).status).toBe(401)
     await served.close()
   })
 

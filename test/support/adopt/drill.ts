@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { builtProcess } from '../cli/built-command.ts'
 import type { StorageAddress } from '../storages/open-storage.ts'
 import type { AdoptProcessOptions } from './adopt-process.ts'
 import type { WriterOptions, WriterReport } from './writer-process.ts'
@@ -51,7 +52,7 @@ export function startWriters(
 }
 
 function start(script: string, options: object): ChildProcess {
-  return spawn(process.execPath, [join(import.meta.dirname, script), JSON.stringify(options)], {
+  return spawn(process.execPath, [builtProcess(join(import.meta.dirname, script)), JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
 }

@@ -77,6 +77,8 @@ export const HOSTS_SEE: Readonly<Record<string, RegExp>> = {
   http: /^src\/(index\.ts$|core\/util\/)/,
   // Of the main entry it has the types alone: a test bundles it for browsers.
   client: /^src\/(index|core\/errors)\.ts$/,
+  // The console talks to the vault over HTTP. Of the main entry it has the types alone: its build would fail with more.
+  console: /^src\/index\.ts$/,
   // Whole vaults are copied below the vault: by the tables that each has, and the entries of the catalog that close a storage.
   transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/(errors|schema\/system-tables|catalog\/vault-moves|pace\/pace)\.ts$)/,
   // The plan tries every row in a vault in memory.
@@ -113,6 +115,20 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/audit-verifier': ['node:crypto'],
   'src/adopt': ['node:crypto', 'node:timers/promises'],
   'src/client': [],
+  'src/console': ['@fontsource-variable/geist', '@fontsource-variable/geist-mono', 'preact'],
+  'src/console/ui': ['@tanstack/table-core', '@tanstack/virtual-core', 'preact'],
+  'src/console/pages/query': [
+    '@codemirror/autocomplete',
+    '@codemirror/commands',
+    '@codemirror/lang-sql',
+    '@codemirror/language',
+    '@codemirror/lint',
+    '@codemirror/state',
+    '@codemirror/view',
+    '@lezer/highlight',
+    'preact',
+  ],
+  'src/console/pages/audit': ['preact', 'uplot'],
   'src/cli': ['commander', 'node:process'],
   'src/cli/audit': ['node:fs', 'node:fs/promises', 'node:path', 'node:process'],
   'src/cli/admin': ['@clack/prompts', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:process'],
@@ -155,6 +171,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/cli/output': ['node:fs/promises', 'node:path', 'node:process'],
   'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
   'src/transfer': ['node:crypto', 'node:fs', 'node:fs/promises', 'node:util', 'node:zlib'],
+  'src/http/console': ['node:fs', 'node:path', 'node:url'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 
@@ -163,7 +180,7 @@ export const LOADERS: ReadonlySet<string> = new Set(['src/cli/config/load-config
 
 /** Paths that may exist in `src`. */
 export const TOP_LEVEL =
-  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|storage-port\.ts|blob-port\.ts|(core|adapters|adopt|audit-verifier|cli|client|conformance|http|transfer)\/.+)$/
+  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|storage-port\.ts|blob-port\.ts|(core|adapters|adopt|audit-verifier|cli|client|conformance|console|http|transfer)\/.+)$/
 
 /** Names of files or folders that do not say what they hold. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
-/** The command and the entry points, bundled once for all tests of the same sources: a process of it starts in half the time that it takes with one file for each module. */
+/** The command, the entry points and programs of tests, bundled once for all tests of the same sources: a process of one starts in half the time that it takes with one file for each module. */
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { buildSync } from 'esbuild'
 import { builtName, ENTRY_POINTS } from '../../../scripts/entry-points.ts'
@@ -11,23 +11,53 @@ const TOP = fileURLToPath(new URL('../../../', import.meta.url))
 const CACHE = join(TOP, 'node_modules/.cache/command')
 const OLD_MS = 60 * 60_000
 
-let built: readonly string[] | undefined
+const COMMON = {
+  absWorkingDir: TOP,
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node22',
+  packages: 'external',
+  logLevel: 'error',
+} as const
+
+let built: string | undefined
+let processes: string | undefined
 
 /** Returns the arguments of Node that run the command. */
 export function builtCommand(): readonly string[] {
-  built ??= bundle()
-  return built
+  return [...builtPackage(), join(bundle(), 'strongroom.js')]
 }
 
-function bundle(): readonly string[] {
-  const folder = join(CACHE, digestOf(join(TOP, 'src')))
+/** Returns the arguments of Node before a program that imports the package by its name. */
+export function builtPackage(): readonly string[] {
+  return ['--import', pathToFileURL(join(bundle(), 'hooks.js')).href]
+}
+
+/** Returns a program that a test starts, bundled to one file. It is not for one that looks for other files beside itself. */
+export function builtProcess(script: string): string {
+  processes ??= join(CACHE, digestOf('src', 'test'))
+  const file = join(processes, `${relative(TOP, script).replaceAll(/\W+/g, '-')}.mjs`)
+  if (!existsSync(file)) {
+    const own = `${file}.${process.pid}`
+    buildSync({ ...COMMON, entryPoints: [script], outfile: own })
+    renameSync(own, file)
+  }
+  return file
+}
+
+/** Returns the folder of the command and the entry points. */
+function bundle(): string {
+  if (built !== undefined) return built
+  const folder = join(CACHE, digestOf('src'))
   if (!existsSync(folder)) {
     mkdirSync(CACHE, { recursive: true })
     for (const name of readdirSync(CACHE))
       if (isOld(join(CACHE, name))) rmSync(join(CACHE, name), { recursive: true, force: true })
     bundleInto(folder)
   }
-  return ['--import', pathToFileURL(join(folder, 'hooks.js')).href, join(folder, 'strongroom.js')]
+  built = folder
+  return folder
 }
 
 /** Other processes can do the same at this time: the first to finish gives its folder the name. */
@@ -35,17 +65,11 @@ function bundleInto(folder: string): void {
   const own = `${folder}.${process.pid}`
   const entries = Object.entries(ENTRY_POINTS).map(([name, source]) => [`entry/${builtName(name)}`, source] as const)
   buildSync({
-    absWorkingDir: TOP,
+    ...COMMON,
     entryPoints: { ...Object.fromEntries(entries), strongroom: 'src/cli/strongroom.ts' },
     outdir: own,
-    bundle: true,
-    format: 'esm',
     // One copy of the library: what a configuration imports is what the command uses.
     splitting: true,
-    platform: 'node',
-    target: 'node22',
-    packages: 'external',
-    logLevel: 'error',
   })
   const files = Object.keys(ENTRY_POINTS).map((name) => [
     `strongroom${name.slice(1)}`,
@@ -56,6 +80,8 @@ const files = new Map(${JSON.stringify(files)})
 registerHooks({ resolve: (specifier, context, next) => next(files.get(specifier) ?? specifier, context) })
 `
   writeFileSync(join(own, 'hooks.js'), hooks)
+  // Beside the built files, as the package has it.
+  symlinkSync(join(TOP, 'dist/console'), join(own, 'console'), 'junction')
   try {
     renameSync(own, folder)
   } catch {
@@ -64,11 +90,13 @@ registerHooks({ resolve: (specifier, context, next) => next(files.get(specifier)
 }
 
 /** What changes when a source does: paths, lengths and times. */
-function digestOf(folder: string): string {
+function digestOf(...sources: readonly string[]): string {
   const hash = createHash('sha256')
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
-    const { size, mtimeMs } = statSync(join(folder, name))
-    hash.update(`${name} ${size} ${mtimeMs}\n`)
+  for (const source of sources) {
+    for (const name of readdirSync(join(TOP, source), { recursive: true, encoding: 'utf8' }).sort()) {
+      const { size, mtimeMs } = statSync(join(TOP, source, name))
+      hash.update(`${name} ${size} ${mtimeMs}\n`)
+    }
   }
   return hash.digest('hex').slice(0, 16)
 }

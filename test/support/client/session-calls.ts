@@ -221,9 +221,18 @@ export async function runCalls(s: CalledSession, clerk: CalledSession): Promise<
   await note('createCredential by the clerk', () =>
     clerk.createCredential({ kind: 'API_KEY', name: 'k', roles: ['VAULT_VIEWER'], verifier: 'ab'.repeat(32) }),
   )
+  // The application itself authenticates who calls in process.
+  await note('describeCaller', async () => ({ ...(await s.describeCaller()), authMode: undefined }))
+  await note('describeSchema', () => clerk.describeSchema())
+  await note('explainQuery', () => clerk.explainQuery(sql`SELECT name FROM people WHERE country = ${'SE'}`))
+  await note('explainQuery with values', () => clerk.explainQuery('SELECT nothing FROM people WHERE country = $1', ['SE']))
   await note('listCredentials', () => s.listCredentials({ limit: 5 }))
   await note('revokeCredential', () => s.revokeCredential({ keyId: UNKNOWN }))
   await note('revokeCredential of none', () => s.revokeCredential({ keyId: 'unknown' }))
+  await note('readPolicy', () => s.readPolicy())
+  await note('previewAccess', () => s.previewAccess({ roles: ['clerk'], table: 'people', limit: 2, draft: { clerk: [] } }))
+  await note('checkPolicy', () => s.checkPolicy({ roles: { clerk: ['ALLOW READ ON people.name', 'ALLOW'] } }))
+  await note('checkPolicy by the clerk', () => clerk.checkPolicy({ roles: {} }))
   await note('perform', () => s.perform('getOne', { table: 'people', id: a.id }))
   await note('perform without a member', () => s.perform('getOne', { table: 'people' } as never))
   await note('deleteWhere', () => s.deleteWhere('people', { country: 'DE' }))

@@ -17,7 +17,8 @@ interface Answered {
   readonly column?: string
   readonly error?: string
   readonly fields?: Readonly<Record<string, unknown>>
-  readonly lowered?: unknown
+  readonly levels?: unknown
+  readonly level?: unknown
 }
 
 /** One sentence for each record of a result that differs from the oracle; an empty list if none does. */
@@ -77,7 +78,7 @@ interface Expecting {
 }
 
 function faultsOfFields(
-  { fields, lowered }: Answered,
+  { fields, levels }: Answered,
   row: ModelRow,
   { columns, asked, refuses, isInProcess, oracle }: Expecting,
 ): string[] {
@@ -88,23 +89,21 @@ function faultsOfFields(
     const allowed = oracle.level(table, column, row.asked)
     if (allowed === undefined || tokenKindOf(column) === 'transient') return []
     const level = answeredLevel(column, asked, allowed)
-    return [{ name: column.name, value: shown(column, row.values[column.name], level), isLowered: level !== 'PLAIN_TEXT' }]
+    return [{ name: column.name, value: shown(column, row.values[column.name], level), level }]
   })
   const values = Object.fromEntries(expected.map(({ name, value }) => [name, value]))
-  const notPlain = expected.flatMap(({ name, isLowered }) => (isLowered ? [name] : []))
+  const notPlain = Object.fromEntries(expected.flatMap(({ name, level }) => (level === 'PLAIN_TEXT' ? [] : [[name, level]])))
   return [
     ...(isDeepStrictEqual({ ...fields }, values)
       ? []
       : [`fields of ${table.name} are ${spelt(fields)} and should be ${spelt(values)}`]),
-    ...(!isInProcess || isDeepStrictEqual(new Set(listOf(lowered)), new Set(notPlain))
+    ...(!isInProcess || isDeepStrictEqual(levels, notPlain)
       ? []
-      : [`lowered of ${table.name} is ${spelt(lowered)} and should be ${spelt(notPlain)}`]),
-    ...(refuses && notPlain.length > 0 ? [`${spelt(notPlain)} of ${table.name} are lowered, and the read is not refused`] : []),
+      : [`levels of ${table.name} are ${spelt(levels)} and should be ${spelt(notPlain)}`]),
+    ...(refuses && Object.keys(notPlain).length > 0
+      ? [`${spelt(notPlain)} of ${table.name} are lowered, and the read is not refused`]
+      : []),
   ]
-}
-
-function listOf(part: unknown): readonly unknown[] {
-  return Array.isArray(part) ? part : []
 }
 
 function faultsOfTokens({ fields }: Answered, row: ModelRow, oracle: Oracle): string[] {
@@ -131,8 +130,8 @@ function faultOfItem(
   const allowed = homes.flatMap(({ row, column }) => {
     const level = oracle.level(row.table, column, row.asked)
     if (level === undefined || !oracle.may('DETOKENIZATION', row.table, column, row.asked)) return []
-    const { lowered, ...shownHere } = itemOf(column, row.values[column.name], answeredLevel(column, asked, level))
-    const place = { table: row.table.name, column: column.name, ...(lowered === undefined ? {} : { lowered }) }
+    const { level: shownLevel, ...shownHere } = itemOf(column, row.values[column.name], answeredLevel(column, asked, level))
+    const place = { table: row.table.name, column: column.name, ...(shownLevel === undefined ? {} : { level: shownLevel }) }
     return [isInProcess ? { ...shownHere, ...place } : shownHere]
   })
   if (allowed.some((one) => isDeepStrictEqual(one, item))) return []
@@ -142,9 +141,9 @@ function faultOfItem(
 /** A cell as detokenize returns it, without the token. */
 function itemOf(column: LeakColumn, value: unknown, level: RedactionLevel): Answered {
   const shownHere = { valueType: column.definition.type, value: shownText(column, value, level) }
-  return level === 'PLAIN_TEXT' ? shownHere : { ...shownHere, lowered: true }
+  return level === 'PLAIN_TEXT' ? shownHere : { ...shownHere, level }
 }
 
-function refusalFault({ lowered }: Answered, index: number): string[] {
-  return lowered === undefined ? [] : [`token ${index} is lowered, and the call is not refused`]
+function refusalFault({ level }: Answered, index: number): string[] {
+  return level === undefined ? [] : [`token ${index} is lowered, and the call is not refused`]
 }

@@ -27,7 +27,8 @@ export function lower(left: RedactionLevel, right: RedactionLevel): RedactionLev
 
 /** The redaction level of a result. */
 export function answeredLevel(column: LeakColumn, asked: Redaction, allowed: RedactionLevel): RedactionLevel {
-  return lower(asked === 'DEFAULT' ? ownLevel(column) : asked, allowed)
+  const level = lower(asked === 'DEFAULT' ? ownLevel(column) : asked, allowed)
+  return level === 'MASKED' && column.definition.mask === undefined ? 'REDACTED' : level
 }
 
 /** The oracle of one caller. */

@@ -27,17 +27,24 @@ export interface Inquiry {
   readonly places: KnownPlaces
   readonly queries: readonly (KnownQuery | WrongQuery)[]
   readonly expectation: Expectation
+  /** True to end at the first wrong outcome. Default: false. */
+  readonly isOneEnough?: boolean
 }
 
-/** Runs every query. */
-export async function checkQueries(vault: Queryable, { places, queries, expectation }: Inquiry): Promise<Checked> {
+/** Runs every query, or those up to the first fault. */
+export async function checkQueries(
+  vault: Queryable,
+  { places, queries, expectation, isOneEnough = false }: Inquiry,
+): Promise<Checked> {
   const counts = { answered: 0, refused: 0 }
   const faults: string[] = []
   for (const query of queries) {
     const outcome = await ask(vault, rewriteQuery(query.sql, places.get(query.db) ?? new Map()), query)
     const fault = outcome.fault ?? (isExpected(outcome.kind, query, expectation) ? undefined : `is ${outcome.kind}${outcome.why}`)
     counts[outcome.kind]++
-    if (fault !== undefined) faults.push(`${query.id} ${fault}\n    ${query.sql.replaceAll(/\s+/g, ' ')}`)
+    if (fault === undefined) continue
+    faults.push(`${query.id} ${fault}\n    ${query.sql.replaceAll(/\s+/g, ' ')}`)
+    if (isOneEnough) break
   }
   return { ...counts, faults }
 }

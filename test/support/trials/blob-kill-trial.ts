@@ -8,6 +8,7 @@ import { read, sampleBytes } from '../../../src/conformance/blobs/sample.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type { BlobStore } from '../../../src/core/ports/blobs.ts'
 import { type BlobAddress, openBlobs } from '../blobs/open-blobs.ts'
+import { builtProcess } from '../cli/built-command.ts'
 import { randomFor } from '../random/seeded-random.ts'
 import type { BlobLine, BlobWriterProcess } from './blob-writer-process.ts'
 import type { TrialReport } from './report.ts'
@@ -75,7 +76,7 @@ async function runProcess(trial: BlobKillTrial, round: number, delayMs: number):
   const { address, directory, seed, acknowledgeEarly = false } = trial
   const ledger = join(directory, `${round}.ledger`)
   const options: BlobWriterProcess = { address, ledger, seed: `${seed} ${round}`, writers: WRITERS, acknowledgeEarly }
-  const script = join(import.meta.dirname, 'blob-writer-process.ts')
+  const script = builtProcess(join(import.meta.dirname, 'blob-writer-process.ts'))
   const child = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'inherit'] })
   const gone = once(child, 'exit')
   while (child.exitCode === null && readBlobs(ledger).filter(({ isAcknowledged }) => isAcknowledged).length < WARM) await pause(5)

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { builtProcess } from '../cli/built-command.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
 import type { ContentionProcess, ContentionResult } from './contention-process.ts'
 import { hostDatabase } from './host-database.ts'
@@ -33,7 +34,7 @@ export async function runContentionTrial({ address, seed, milliseconds, isTorn =
     const vault = await openTrialVault(storage)
     await host.prepare()
     const bank = await openBank(vault)
-    const script = join(import.meta.dirname, 'contention-process.ts')
+    const script = builtProcess(join(import.meta.dirname, 'contention-process.ts'))
     const results = await Promise.all(
       PROCESSES.map(async (name) => {
         const options: ContentionProcess = { address, name, seed, callers: CALLERS, milliseconds, bank, isTorn }

@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FILES } from '../../../src/core/schema/system-tables.ts'
+import { builtProcess } from '../cli/built-command.ts'
 import { blobsInDatabase, blobsInFolder } from '../files/file-places.ts'
 import { type ArchiveVault, joined, openArchive } from '../files/open-archive.ts'
 import { randomFor, type SeededRandom } from '../random/seeded-random.ts'
@@ -66,7 +67,7 @@ async function runRound(trial: FileKillTrial, round: number, random: SeededRando
       acknowledgeEarly,
       ...blobs,
     }
-    const script = join(import.meta.dirname, 'file-writer-process.ts')
+    const script = builtProcess(join(import.meta.dirname, 'file-writer-process.ts'))
     const child = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'inherit'] })
     return { child, gone: once(child, 'exit'), ledger }
   })

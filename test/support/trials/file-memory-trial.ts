@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { builtProcess } from '../cli/built-command.ts'
 import type { FileMemoryProcess } from './file-memory-process.ts'
 import type { TrialReport } from './report.ts'
 
@@ -17,7 +18,7 @@ const MANY_MEBIBYTES = 256
 export async function runFileMemoryTrial(trial: Omit<FileMemoryProcess, 'folder'>): Promise<TrialReport> {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-files-'))
   try {
-    const script = join(import.meta.dirname, 'file-memory-process.ts')
+    const script = builtProcess(join(import.meta.dirname, 'file-memory-process.ts'))
     const { stdout } = await run(process.execPath, ['--expose-gc', script, JSON.stringify({ ...trial, folder })])
     const { risenMebibytes }: { readonly risenMebibytes: number } = JSON.parse(stdout)
     const bound = trial.files === 1 ? ONE_MEBIBYTES : MANY_MEBIBYTES

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { builtProcess } from '../cli/built-command.ts'
 import { randomFor, type SeededRandom } from '../random/seeded-random.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
 import { type LedgerEntry, readLedger } from './ledger.ts'
@@ -65,7 +66,7 @@ async function runRound(trial: KillTrial, round: number, random: SeededRandom): 
   const children = ledgers.map((ledger, index) => {
     const name = `${round}.${index}`
     const options: WriterProcess = { address, ledger, name, seed, writers: WRITERS, acknowledgeEarly }
-    const script = join(import.meta.dirname, 'writer-process.ts')
+    const script = builtProcess(join(import.meta.dirname, 'writer-process.ts'))
     const child = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'inherit'] })
     return { child, gone: once(child, 'exit'), ledger }
   })

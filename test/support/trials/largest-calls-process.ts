@@ -33,12 +33,21 @@ const vault = await createVault({
 const owner = vault.as(OWNER)
 const narrowed = vault.as(CLERK)
 const codes = Array.from({ length: items }, (_, index) => index)
+if (takesAll()) throw new Error(`The stack takes ${items} arguments.`)
 const records = codes.map((code) => ({ fields: { code, size: 1 } }))
 const byCode = { code: codes } as const
 
 const { records: inserted } = await owner.insert('people', records, { tokenization: true })
 const ids = inserted.map(({ id }) => id ?? '')
 const tokens = inserted.map(({ tokens }) => tokens?.code ?? '')
+
+function takesAll(): boolean {
+  try {
+    return Math.max(...codes) === items - 1
+  } catch {
+    return false
+  }
+}
 
 /** The verbs in order, each with how many items it answers. */
 const VERBS: Readonly<Record<string, () => Promise<number>>> = {

@@ -8,6 +8,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { builtProcess } from '../cli/built-command.ts'
 import { randomFor, type SeededRandom } from '../random/seeded-random.ts'
 import { openStorage } from '../storages/open-storage.ts'
 import { Disk, type DiskCall, readRecording } from './disk-image.ts'
@@ -80,7 +81,7 @@ async function record({ directory, seed, synchronous, requests }: PowerLossTrial
     writers: 3,
     acknowledgeEarly: false,
   }
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'writer-process.ts'), JSON.stringify(options)], {
+  const child = spawn(process.execPath, [builtProcess(join(import.meta.dirname, 'writer-process.ts')), JSON.stringify(options)], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, LD_PRELOAD: library, CAPTURE_DATABASE: filename, CAPTURE_OUT: recording },
   })

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { builtProcess } from '../cli/built-command.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
 import { OWNER } from '../vaults/test-vault.ts'
 import type { ReadChangeProcess, ReadChangeResult } from './read-change-process.ts'
@@ -34,7 +35,7 @@ export async function runReadChangeTrial({
   try {
     const empty = Array.from({ length: TALLIES }, () => ({ fields: { count: 0, entries: [] } }))
     const ids = (await vault.as(OWNER).insert('tallies', empty)).records.map(({ id }) => id)
-    const script = join(import.meta.dirname, 'read-change-process.ts')
+    const script = builtProcess(join(import.meta.dirname, 'read-change-process.ts'))
     const results = await Promise.all(
       Object.entries(WRITERS).map(async ([name, writers]) => {
         const options: ReadChangeProcess = { address, name, seed, writers, milliseconds, ids, isBlind }

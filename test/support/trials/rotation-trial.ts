@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { builtProcess } from '../cli/built-command.ts'
 import { randomFor } from '../random/seeded-random.ts'
 import type { openStorage } from '../storages/open-storage.ts'
 import type { Place } from '../storages/places.ts'
@@ -87,7 +88,7 @@ async function runInProcesses({
   const random = randomFor(seed)
   const start = (given: Pick<RotationProcess, 'work' | 'rotations' | 'aheadMs' | 'isBlind'>): ChildProcess => {
     const options: RotationProcess = { address, ...given }
-    return fork(join(import.meta.dirname, 'rotation-process.ts'), [JSON.stringify(options)], {
+    return fork(builtProcess(join(import.meta.dirname, 'rotation-process.ts')), [JSON.stringify(options)], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
   }

@@ -34,7 +34,7 @@ export interface LooseStored {
 export interface LooseRead {
   readonly id: string
   readonly fields: Cells
-  readonly lowered: readonly string[]
+  readonly levels: Cells
   readonly tokens: Readonly<Record<string, string>>
 }
 
@@ -55,13 +55,13 @@ export interface LooseSession {
   detokenize(
     parameters: readonly Cells[],
     options?: Cells,
-  ): Promise<{ records: { token: string; valueType: string; value: string; lowered?: true; error?: string }[] }>
-  query(sql: string, options?: Cells): Promise<{ records: { fields: Cells; lowered: readonly string[] }[] }>
+  ): Promise<{ records: { token: string; valueType: string; value: string; level?: string; error?: string }[] }>
+  query(sql: string, options?: Cells): Promise<{ records: { fields: Cells; levels: Cells }[] }>
   tokenize(parameters: readonly unknown[]): Promise<{ records: { token: string }[] }>
   getByTokens(
     tokens: readonly unknown[],
     options?: Cells,
-  ): Promise<{ records: { token: string; id?: string; table?: string; fields: Cells; lowered: string[]; error?: string }[] }>
+  ): Promise<{ records: { token: string; id?: string; table?: string; fields: Cells; levels: Cells; error?: string }[] }>
 }
 
 /** A vault under test, and its parts. */

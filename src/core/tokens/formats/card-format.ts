@@ -43,6 +43,7 @@ export function cardFormat({ keepFirst = 0, keepLast = 4, luhn = 'invalid' }: Ca
     }
   }
   return {
+    pattern: `[0-9](?:[ \\-]?[0-9]){${min - 1},${MAX_DIGITS - 1}}`,
     capacity: perCard(min),
     rangeOf(value) {
       assertCard(value)

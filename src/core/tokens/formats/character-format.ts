@@ -8,21 +8,28 @@ const SEPARATORS = " -._/():,+#'&"
 
 /** Replaces digits. The value can hold only digits and separators. */
 export const digitsFormat: TokenFormat = characterFormat(
+  patternOf('0-9', 6),
   (character) => (classOf(character) === DIGITS ? DIGITS : separator(character, 'digits')),
   'must have at least 6 digits to have a token of this kind',
 )
 
 /** Replaces letters A to Z, keeping their case, and digits. The value can hold only these and separators. */
 export const lettersFormat: TokenFormat = characterFormat(
+  patternOf('A-Za-z0-9', 5),
   (character) => classOf(character) ?? separator(character, 'letters A to Z, digits'),
   'must have at least 5 letters or 6 digits, or as many of both, to have a token of this kind',
 )
 
+/** The pattern of characters of a class, at least so many, with single separators between them. */
+function patternOf(characters: string, min: number): string {
+  return `[${characters}](?:[ \\-._\\/():,+#'&]?[${characters}]){${min - 1},}`
+}
+
 /** Remembers the last template, because the values of a column mostly have one. Of a value it contains only the separators and the classes. */
-function characterFormat(slotOf: (character: string) => Slot, tooFew: string): TokenFormat {
+function characterFormat(pattern: string, slotOf: (character: string) => Slot, tooFew: string): TokenFormat {
   let slots: readonly Slot[] = []
   let template: TextTemplate | undefined
-  return templateFormat((text) => {
+  return templateFormat(pattern, (text) => {
     if (template === undefined || !fitsSlots(slots, text)) {
       const read = Array.from(text, slotOf)
       template = slotTemplate(read, tooFew)

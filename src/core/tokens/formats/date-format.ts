@@ -21,6 +21,7 @@ const days: TokenDomain = {
 
 /** A format for dates. A token keeps no part of the date. */
 export const dateFormat: TokenFormat = {
+  pattern: '[0-9]{4}-[0-9]{2}-[0-9]{2}',
   capacity: days.size,
   rangeOf: (value) => excluding(readTemplate(value).tokens, value),
   deterministic: { ...deterministicTemplate(readTemplate), capacity: days.size },

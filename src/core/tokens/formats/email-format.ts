@@ -20,6 +20,9 @@ const MAX_DOMAIN_LENGTH = 243
 /** A local part whose characters can be replaced within their classes: others would stay in clear. */
 const REPLACEABLE = /^[!-~]+$/
 
+/** A local part as `REPLACEABLE` has it, but for what encloses an address in prose, and a domain. */
+const PATTERN = '[A-Za-z0-9.!#$%&\'*+\\/=?^_\\x60\\{\\|\\}~\\-]{1,64}@[^\\s@<>"(),;:]*[^\\s@<>"(),;:.!?]'
+
 /** Local part of every random token. Its length is fixed, so that it reveals nothing about the local part of the value. */
 const RANDOM_LOCAL: readonly Slot[] = [LOWER, ...new Array<Slot>(11).fill(LOWER + DIGITS)]
 const RANDOM_POSSIBILITIES = slotDomain(RANDOM_LOCAL).size
@@ -27,6 +30,7 @@ const RANDOM_POSSIBILITIES = slotDomain(RANDOM_LOCAL).size
 /** Returns a format for email addresses. A deterministic token keeps the length and the character classes of the local part, and requires `keepDomain`. */
 export function emailFormat({ keepDomain = true }: EmailOptions = {}): TokenFormat {
   return {
+    pattern: PATTERN,
     capacity: RANDOM_POSSIBILITIES,
     rangeOf(value) {
       const { domain } = split(value)

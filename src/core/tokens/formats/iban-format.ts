@@ -42,7 +42,7 @@ const HEAD = 4
  * digits; so are tokens. Check digits that a country has within the rest are replaced like the rest.
  */
 export const ibanFormat: TokenFormat = {
-  ...templateFormat((text) => {
+  ...templateFormat('[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}', (text) => {
     const country = text.slice(0, 2)
     const structure = STRUCTURES.get(country)
     const isWritten = text.length <= MAX_LENGTH && IBAN.test(text)

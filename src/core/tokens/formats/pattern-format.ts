@@ -11,7 +11,8 @@ const REPEAT = /^\{([1-9][0-9]{0,2})\}/
 
 /** Returns a format whose tokens match a pattern, for any value. Values with deterministic tokens must match the pattern too. Throws `TokenFormatError` for an invalid pattern. */
 export function patternFormat(pattern: string): TokenFormat {
-  const tokens = slotDomain(parsePattern(pattern))
+  const slots = parsePattern(pattern)
+  const tokens = slotDomain(slots)
   if (tokens.size < MIN_DOMAIN) {
     throw new TokenFormatError(
       `has a token pattern with ${formatCount(tokens.size)} possibilities; ` +
@@ -23,10 +24,16 @@ export function patternFormat(pattern: string): TokenFormat {
     return { tokens, tweakText: '' }
   }
   return {
+    pattern: slots.map(toClass).join(''),
     capacity: tokens.size,
     rangeOf: (value) => excluding(tokens, value),
     deterministic: { ...deterministicTemplate(read), capacity: tokens.size },
   }
+}
+
+/** Returns a slot as a class of a regular expression, which has no sign of its own in it. */
+function toClass(slot: Slot): string {
+  return `[${slot.replaceAll(/[^A-Za-z0-9]/g, (sign) => `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)}]`
 }
 
 /**

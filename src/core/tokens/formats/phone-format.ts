@@ -8,6 +8,7 @@ export interface PhoneOptions {
   readonly keepCountry?: boolean | undefined
 }
 
+const PATTERN = '[+]?[(]?[0-9](?:[ ().\\/\\-]{0,3}[0-9]){6,14}'
 const PHONE = /^\+?[0-9 ().\-/]+$/
 /** Number of digits, with the country code. The shortest numbers in use have 7. Source: ITU-T E.164, section 6. */
 const MIN_DIGITS = 7
@@ -23,7 +24,7 @@ const TWO_DIGIT_CODES = /^(2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]
  * number of digits and from the kept ones, so every text of a template has the same template.
  */
 export function phoneFormat({ keepCountry = true }: PhoneOptions = {}): TokenFormat {
-  return templateFormat((text) => {
+  return templateFormat(PATTERN, (text) => {
     const digits = PHONE.test(text) ? text.replaceAll(/[^0-9]/g, '') : ''
     if (digits.length < MIN_DIGITS || digits.length > MAX_DIGITS) {
       throw new TokenFormatError(

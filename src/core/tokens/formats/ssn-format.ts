@@ -24,6 +24,7 @@ const POSSIBILITIES = BigInt(BEGINNINGS.length) * SERIALS.size
  * than numbers that can. So values cannot map one-to-one to tokens, and there is no deterministic form.
  */
 export const ssnFormat: TokenFormat = {
+  pattern: '[0-9]{3}(?:-[0-9]{2}-| [0-9]{2} |[0-9]{2})[0-9]{4}',
   capacity: POSSIBILITIES,
   rangeOf(value) {
     const found = SSN.exec(value)

@@ -18,9 +18,10 @@ export interface TextTemplate {
 /** Returns the template of a text. Throws `TokenFormatError` if it has none. Every text of the domain has the same template. */
 type TemplateReader = (text: string) => TextTemplate
 
-/** Returns a format, with a deterministic form, whose tokens have the template of their value. */
-export function templateFormat(read: TemplateReader): TokenFormat {
+/** Returns a format, with a deterministic form, whose tokens have the template of their value. All of them match the pattern. */
+export function templateFormat(pattern: string, read: TemplateReader): TokenFormat {
   return {
+    pattern,
     capacity: MIN_DOMAIN,
     rangeOf: (value) => excluding(readShort(read, value).tokens, value),
     deterministic: deterministicTemplate(read),

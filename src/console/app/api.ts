@@ -1,0 +1,128 @@
+/** Calls of the vault: operations by their names, as `session.perform` has them. Values go in bodies, never in URLs. */
+import type { Credential } from './credential.ts'
+import { credential } from './credential.ts'
+import { API_URL } from './places.ts'
+
+/** What the vault, or the way to it, refused. */
+export class ApiError extends Error {
+  /** Status of HTTP; 0 if there was no answer. */
+  readonly status: number
+  /** Code of the vault such as `not_found`; empty if there is none. */
+  readonly code: string
+  /** What the vault adds, such as the places of errors in a query. */
+  readonly details: readonly unknown[]
+  /** Id of the request for the host's log; empty if there was no answer. */
+  readonly requestID: string
+
+  constructor(message: string, { status = 0, code = '', details = [] as readonly unknown[], requestID = '' } = {}) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.details = details
+    this.requestID = requestID
+  }
+}
+
+/** Options of a call. */
+export interface CallOptions {
+  /** Why the values are needed, for the audit trail. */
+  readonly purpose?: string | undefined
+  readonly signal?: AbortSignal | undefined
+  /** In place of the credential of this tab: for signing in. */
+  readonly as?: Credential
+}
+
+/** Called when the vault no longer accepts the credential of this tab. `session.ts` sets it. */
+export const refusals: { onRefused: () => void } = { onRefused: () => {} }
+
+/** Performs an operation. Throws `ApiError`, and what aborts the signal. */
+export async function perform<Result>(name: string, input: object = {}, options: CallOptions = {}): Promise<Result> {
+  const response = await post(name, input, options)
+  const body: unknown = await response.json().catch(() => undefined)
+  if (!response.ok) throw refusal(response, body, options)
+  return body as Result
+}
+
+/** Performs an operation that answers in lines of JSON, and calls back for each. Throws as `perform`. */
+export async function performLines<Line>(
+  name: string,
+  input: object,
+  onLine: (line: Line) => void,
+  options: CallOptions = {},
+): Promise<void> {
+  const response = await post(name, input, options)
+  if (!response.ok || response.body === null) throw refusal(response, await response.json().catch(() => undefined), options)
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value = '' } = await reader.read()
+    const lines = (rest + value).split('\n')
+    rest = done ? '' : (lines.pop() ?? '')
+    for (const line of lines) if (line !== '') onLine(JSON.parse(line) as Line)
+    if (done) return
+  }
+}
+
+/** Calls an operation whose body or answer is a file. Its path has names and an id, and no value. Throws as `perform`. */
+export async function performFile(path: string, request: RequestInit): Promise<Response> {
+  const as = credential()
+  if (as === undefined) throw new ApiError('You are signed out.')
+  const headers = { ...request.headers, authorization: `Bearer ${await as.bearer()}` }
+  const response = await send(`v3/vaults/${encodeURIComponent(as.vaultID)}/${path}`, { ...request, headers })
+  if (!response.ok) throw refusal(response, await response.json().catch(() => undefined), {})
+  return response
+}
+
+/** Sends a body without a credential, for the token route. Throws `ApiError`. */
+export async function postWithout(path: string, body: object): Promise<unknown> {
+  const response = await send(path, { body: JSON.stringify(body), headers: JSON_TYPE })
+  const answer: unknown = await response.json().catch(() => undefined)
+  if (!response.ok) throw toError(response, answer)
+  return answer
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+async function post(name: string, input: object, { purpose, signal, as = credential() }: CallOptions): Promise<Response> {
+  if (as === undefined) throw new ApiError('You are signed out.')
+  const headers: Record<string, string> = { ...JSON_TYPE, authorization: `Bearer ${await as.bearer()}` }
+  if (purpose !== undefined && purpose !== '') headers['x-purpose'] = encodeURIComponent(purpose)
+  return send(`v3/vaults/${encodeURIComponent(as.vaultID)}/${name}`, {
+    body: JSON.stringify(input),
+    headers,
+    signal: signal ?? null,
+  })
+}
+
+async function send(path: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(new URL(path, API_URL), {
+      method: 'POST',
+      credentials: 'omit',
+      cache: 'no-store',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
+      ...request,
+    })
+  } catch (error) {
+    if (request.signal?.aborted) throw error
+    throw new ApiError('The server does not answer. Nothing was changed.')
+  }
+}
+
+function refusal(response: Response, body: unknown, { as }: CallOptions): ApiError {
+  const error = toError(response, body)
+  // The API has no 403: what the policy refuses has the same status as a credential that is no longer accepted.
+  if (error.code === 'unauthenticated' && as === undefined) refusals.onRefused()
+  return error
+}
+
+function toError(response: Response, body: unknown): ApiError {
+  const error = (body as { error?: { message?: string; code?: string; details?: readonly unknown[] } } | undefined)?.error
+  return new ApiError(error?.message ?? 'The server answered without a reason.', {
+    status: response.status,
+    code: error?.code ?? '',
+    details: error?.details ?? [],
+    requestID: response.headers.get('x-request-id') ?? '',
+  })
+}

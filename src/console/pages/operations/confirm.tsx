@@ -1,0 +1,74 @@
+/** Asks before something that is not undone, and does it: with the name typed where that is asked for. */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Dialog } from '../../ui/dialog.tsx'
+import { messageOf } from '../../ui/failure.tsx'
+
+/** What is asked. */
+export interface ConfirmProps {
+  readonly title: string
+  /** What the button says: what happens. */
+  readonly action: string
+  /** The text to type first. */
+  readonly typed?: string
+  readonly children: ComponentChildren
+  run(): Promise<void>
+  onClose(): void
+}
+
+/** Draws the dialog. It closes when it is done. */
+export function Confirm({ title, action, typed, children, run, onClose }: ConfirmProps) {
+  const [text, setText] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const [failed, setFailed] = useState('')
+  const isReady = !isBusy && (typed === undefined || text === typed)
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    if (!isReady) return
+    setBusy(true)
+    setFailed('')
+    try {
+      await run()
+      onClose()
+    } catch (error) {
+      setFailed(messageOf(error))
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <form class="dialog confirm" onSubmit={submit}>
+        <h2>{title}</h2>
+        {children}
+        {typed === undefined ? null : (
+          <label class="field">
+            <span>
+              Type <b dir="auto">{typed}</b>
+            </span>
+            <input
+              class="input"
+              autofocus
+              autocomplete="off"
+              spellcheck={false}
+              value={text}
+              onInput={({ currentTarget }) => setText(currentTarget.value)}
+            />
+          </label>
+        )}
+        {failed === '' ? null : (
+          <p class="note bad" role="alert">
+            {failed}
+          </p>
+        )}
+        <div class="actions">
+          <button type="button" class="button quiet" autofocus={typed === undefined} onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button danger" disabled={!isReady}>
+            {action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,51 @@
+/** A preview, page by page: what it is of, what has come, and what failed. */
+import { useEffect, useState } from 'preact/hooks'
+import { perform } from '../../app/api.ts'
+import type { Draft, Preview } from './contract.ts'
+
+/** What a preview is of. */
+export interface PreviewInput {
+  readonly roles: readonly string[]
+  readonly context: Readonly<Record<string, unknown>>
+  readonly purpose?: string
+  readonly table: string
+  readonly redaction: 'DEFAULT' | 'PLAIN_TEXT'
+  readonly draft?: Draft
+}
+
+/** A preview in this tab. */
+export interface LoadedPreview {
+  /** Undefined until the first page has come. */
+  readonly preview: Preview | undefined
+  readonly failure: unknown
+  /** Loads the next page, or the first one again after a failure. */
+  more(): void
+}
+
+/** Records of one page. */
+const LIMIT = 25
+
+/** Returns the preview. Each page is one event under the name of the caller. */
+export function usePreview(input: PreviewInput): LoadedPreview {
+  const key = JSON.stringify(input)
+  const [loaded, setLoaded] = useState<{ readonly key: string; readonly preview?: Preview; readonly failure?: unknown }>({
+    key: '',
+  })
+  const current = loaded.key === key ? loaded : { key }
+  const load = (signal?: AbortSignal): void => {
+    const { preview } = current
+    const page = { ...input, limit: LIMIT, ...(preview?.next === undefined ? {} : { after: preview.next }) }
+    perform<Preview>('previewAccess', page, { signal }).then(
+      (next) => setLoaded({ key, preview: { ...next, records: [...(preview?.records ?? []), ...next.records] } }),
+      (failure: unknown) => {
+        if (signal?.aborted !== true) setLoaded({ ...current, failure })
+      },
+    )
+  }
+  useEffect(() => {
+    const controller = new AbortController()
+    load(controller.signal)
+    return () => controller.abort()
+  }, [key])
+  return { preview: current.preview, failure: current.failure, more: () => load() }
+}
