@@ -1,6 +1,6 @@
-/** Pages of the console beside their stored layouts: boxes, type and colours. Pictures of two machines differ in the edges of letters; these do not. */
+/** Pages of the console beside their stored layouts: boxes, type and colors. Pictures of two machines differ in the edges of letters; these do not. */
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { ConsoleCaller, ConsoleVault } from '../support/console/console-vault.ts'
 import { layoutChanges } from '../support/console/layout-of.ts'
 import { CHROMIUM, type OpenedConsole, openConsole } from '../support/console/open-console.ts'
@@ -49,13 +49,15 @@ describe.skipIf(CHROMIUM === undefined)('the layout', () => {
     const { page } = caller === undefined ? await opened.tab(path, options) : await opened.signedIn(caller, path, options)
     await before?.(page)
     await page.waitForLoadState('networkidle')
-    expect(await layoutChanges(page, name)).toEqual([])
+    expect(await layoutChanges(page, name), 'If the page should look so: UPDATE_LAYOUTS=1').toEqual([])
     await page.context().close()
   })
 
   it('that changes is named by element', async () => {
+    // What is stored stays.
+    vi.stubEnv('UPDATE_LAYOUTS', '')
     const { page } = await opened.tab('', {})
-    // The planted fault: a wider frame around the field, and another colour of the button.
+    // The planted fault: a wider frame around the field, and another color of the button.
     await page.evaluate(() => {
       for (const one of document.querySelectorAll<HTMLElement>('.input')) one.style.width = '300px'
       for (const one of document.querySelectorAll<HTMLElement>('.button')) one.style.color = 'red'

@@ -39,7 +39,7 @@ export interface EventCounts {
 }
 
 /** A parsed count. Times are in nanoseconds since 1970. */
-interface CountRequest {
+export interface CountRequest {
   readonly query: EventQuery
   readonly from: bigint
   readonly to: bigint

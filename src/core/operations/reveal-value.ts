@@ -20,7 +20,7 @@ export interface RevealInput {
 }
 
 /** A parsed reveal, before grants are checked. */
-interface RevealRequest {
+export interface RevealRequest {
   readonly table: Table
   readonly ids: readonly string[]
   readonly column: unknown

@@ -73,7 +73,7 @@ export const CUSTOMERS = [
   customer('Frank Harris', 'frank@gmail.example', '+1 650 253 0000', 'US', 471),
   // Names that a page must draw as text: right to left, markup, and one that looks masked.
   customer('ليلى حسن', 'layla@mail.example', '+77 923 3907', 'NG', 80),
-  customer(MARKUP, 'xss@mail.example', '"><script>alert(2)</script>', 'BR', 999),
+  customer('<img src=x onerror=alert(2)>', 'xss@mail.example', '"><script>alert(3)</script>', 'BR', 999),
   customer('A*******', '*REDACTED*@mail.example', '*REDACTED*', 'SE', 950),
   { ...customer('Bjørn Hansen', 'bjorn@yahoo.example', '+47 22 44 22 22', 'NO', 310), phone: null },
 ] as const

@@ -1,4 +1,4 @@
-/** The layout of a page as text: what is drawn where, in which type and colour. Fonts are bundled, so it is the same on every machine. */
+/** The layout of a page as text: what is drawn where, in which type and color. Fonts are bundled, so it is the same on every machine. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -11,7 +11,7 @@ const TOLERANCE = 3
 const SELECTOR =
   '.side, .main, .head, .foot, dialog, h1, h2, a, button, input, select, label, kbd, .chip, .icon, .level, [role=columnheader], [role=gridcell], [class^=value]'
 /** Elements of one page, at most: of a grid, those of its first rows. */
-const MAX_ELEMENTS = 160
+const MAX_ELEMENTS = 80
 
 /** One element: what it is, its box, and how it looks. */
 interface Drawn {
@@ -30,9 +30,11 @@ export async function layoutChanges(page: Page, name: string): Promise<string[]>
     writeFileSync(file, `${now.map(({ what, box, look }) => [what, box.join(' '), look].join('\t')).join('\n')}\n`)
   }
   const stored = readFileSync(file, 'utf8').trimEnd().split('\n').map(parseLine)
-  return Array.from({ length: Math.max(now.length, stored.length) }, (_, at) => changeOf(stored[at], now[at])).filter(
-    (one) => one !== '',
-  )
+  const other = stored.findIndex(({ what }, at) => what !== now[at]?.what)
+  // What follows another element is off by one line.
+  if (other >= 0) return [`After ${stored[other - 1]?.what}, ${stored[other]?.what} is now ${now[other]?.what ?? 'nothing'}`]
+  if (now.length > stored.length) return [`At the end there is also ${now[stored.length]?.what}`]
+  return stored.flatMap((one, at) => changesOf(one, now[at] ?? one))
 }
 
 function parseLine(line: string): Drawn {
@@ -40,11 +42,12 @@ function parseLine(line: string): Drawn {
   return { what, box: box.split(' ').map(Number), look }
 }
 
-function changeOf(before: Drawn | undefined, after: Drawn | undefined): string {
-  if (before?.what !== after?.what) return `${before?.what ?? 'nothing'} is now ${after?.what ?? 'nothing'}`
-  if (before?.look !== after?.look) return `${before?.what}: ${before?.look} is now ${after?.look}`
-  const isOff = before?.box.some((value, at) => Math.abs(value - (after?.box[at] ?? 0)) > TOLERANCE)
-  return isOff === true ? `${before?.what}: the box ${before?.box} is now ${after?.box}` : ''
+function changesOf(before: Drawn, after: Drawn): string[] {
+  const isOff = before.box.some((value, at) => Math.abs(value - (after.box[at] ?? 0)) > TOLERANCE)
+  return [
+    ...(isOff ? [`${before.what}: the box ${before.box} is now ${after.box}`] : []),
+    ...(before.look === after.look ? [] : [`${before.what}: ${before.look} is now ${after.look}`]),
+  ]
 }
 
 async function drawnIn(page: Page): Promise<Drawn[]> {
