@@ -240,6 +240,7 @@ const SESSION: Calls = {
 }
 
 const SESSION_WITHOUT_OPTIONS = [
+<<<<<<< HEAD
   'deleteFile',
   'fileStatus',
   'downloadTicket',
@@ -247,6 +248,9 @@ const SESSION_WITHOUT_OPTIONS = [
   'describeCaller',
   'describeSchema',
   'explainQuery',
+=======
+  ...['deleteFile', 'fileStatus', 'downloadTicket', 'readPolicy', 'describeCaller', 'describeSchema', 'explainQuery'],
+>>>>>>> w/a
 ]
 
 describe('every function is tried', () => {
