@@ -240,7 +240,6 @@ const SESSION: Calls = {
 }
 
 const SESSION_WITHOUT_OPTIONS = [
-<<<<<<< HEAD
   'deleteFile',
   'fileStatus',
   'downloadTicket',
@@ -248,9 +247,6 @@ const SESSION_WITHOUT_OPTIONS = [
   'describeCaller',
   'describeSchema',
   'explainQuery',
-=======
-  ...['deleteFile', 'fileStatus', 'downloadTicket', 'readPolicy', 'describeCaller', 'describeSchema', 'explainQuery'],
->>>>>>> w/a
 ]
 
 describe('every function is tried', () => {
