@@ -7,7 +7,7 @@ import { Failure } from '../../ui/failure.tsx'
 import { useLoaded } from '../../ui/loaded.ts'
 import { Page } from '../../ui/page.tsx'
 import type { AuditEvent, EventList } from './audit-event.ts'
-import { ChainCheck } from './chain-check.tsx'
+import { CheckChain } from './check-chain.tsx'
 import { EventDrawer } from './event-drawer.tsx'
 import { EventTable } from './event-table.tsx'
 import { FilterBar, filterOps, NO_FILTER, rangeUpToNow } from './filters.tsx'
@@ -68,7 +68,7 @@ export function AuditPage() {
       head={
         <>
           <span class="spacer" />
-          <ChainCheck />
+          <CheckChain />
         </>
       }
       keys={[['↵', 'open event']]}
