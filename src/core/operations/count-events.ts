@@ -6,11 +6,7 @@ import { type CountedEvent, decodeCounted, decodeEvent } from '../audit/read-eve
 import { eachNewest } from '../audit-log/newest-events.ts'
 import { fault } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
-<<<<<<< HEAD
-import { assertFewEvents, readableEvents, recordRows } from '../execution/searched-events.ts'
-=======
 import { assertFewEvents, readableEvents, recordRows } from '../execution/read-events.ts'
->>>>>>> w/b
 import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'

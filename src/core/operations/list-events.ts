@@ -17,11 +17,7 @@ import { decodeChangeIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { credentialNames } from '../credentials/credential-store.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-<<<<<<< HEAD
-import { assertFewEvents, readableEvents, recordRows } from '../execution/searched-events.ts'
-=======
 import { assertFewEvents, readableEvents, recordRows } from '../execution/read-events.ts'
->>>>>>> w/b
 import { createPace, type Pace } from '../pace/pace.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'

@@ -21,17 +21,10 @@ import type { DestroyKeyOptions, KeyReport, KeysOptions, RotateKeysOptions, Vaul
 import type { VaultContents, VaultOverview } from './vault-overview.ts'
 
 /** The calls of a vault that callers reach, and the plan from the stored schema to that of this process; null where they agree. */
-<<<<<<< HEAD
-export interface Administered extends Pick<VaultKeys, 'keys' | 'rotateKeys' | 'destroyKey'>, Pick<VaultOverview, 'contents'> {
-  ping(): Promise<{ readonly ok: true }>
-  maintenance(): Promise<readonly MaintenanceJob[]>
-  verifyAudit(options: WatchOptions): Promise<VerificationResult>
-=======
 export interface Administered extends Pick<VaultKeys, 'keys' | 'rotateKeys' | 'destroyKey'>, VaultOverview {
   maintenance(): Promise<readonly MaintenanceJob[]>
   verifyAudit(options: WatchOptions): Promise<VerificationResult>
   ping(): Promise<unknown>
->>>>>>> w/b
   planOwnSchema(): Promise<SchemaPlan | null>
 }
 

@@ -33,11 +33,7 @@ function checkOf({ progress, result, error }: Line): Check {
 }
 
 /** Draws the button, and what the check has found. */
-<<<<<<<< HEAD:src/console/pages/audit/verify-trail.tsx
-export function VerifyTrail() {
-========
 export function CheckChain() {
->>>>>>>> w/b:src/console/pages/audit/check-chain.tsx
   const [check, setCheck] = useState<Check | undefined>()
   const [isRunning, setRunning] = useState(false)
   const running = useRef<AbortController | undefined>(undefined)

@@ -28,13 +28,3 @@ export async function makeApiKey(key: NewKey): Promise<string> {
 async function sha256(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
 }
-<<<<<<< HEAD
-=======
-
-function base64url(bytes: Uint8Array): string {
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/=+$/, '')
-}
->>>>>>> w/b

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-/** Asks before something that cannot be taken back, and does it: with the name typed where that is asked for. */
-=======
 /** Asks before what cannot be taken back, and does it: with the name typed where that is asked for. */
->>>>>>> w/b
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Dialog } from '../../ui/dialog.tsx'
