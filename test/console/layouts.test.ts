@@ -1,4 +1,4 @@
-/** Pages of the console beside their stored layouts: boxes, type and colours. Pictures of two machines differ in the edges of letters; these do not. */
+/** Pages of the console beside their stored layouts: boxes, type and colors. Pictures of two machines differ in the edges of letters; these do not. */
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { ConsoleCaller, ConsoleVault } from '../support/console/console-vault.ts'
@@ -57,7 +57,7 @@ describe.skipIf(CHROMIUM === undefined)('the layout', () => {
     // What is stored stays.
     vi.stubEnv('UPDATE_LAYOUTS', '')
     const { page } = await opened.tab('', {})
-    // The planted fault: a wider frame around the field, and another colour of the button.
+    // The planted fault: a wider frame around the field, and another color of the button.
     await page.evaluate(() => {
       for (const one of document.querySelectorAll<HTMLElement>('.input')) one.style.width = '300px'
       for (const one of document.querySelectorAll<HTMLElement>('.button')) one.style.color = 'red'

@@ -1,4 +1,4 @@
-/** The layout of a page as text: what is drawn where, in which type and colour. Fonts are bundled, so it is the same on every machine. */
+/** The layout of a page as text: what is drawn where, in which type and color. Fonts are bundled, so it is the same on every machine. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
