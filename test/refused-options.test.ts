@@ -239,7 +239,9 @@ const SESSION: Calls = {
   perform: (o) => owner.perform('get', { table: 'clients' }, o),
 }
 
-const SESSION_WITHOUT_OPTIONS = ['deleteFile', 'fileStatus', 'downloadTicket', 'readPolicy']
+const SESSION_WITHOUT_OPTIONS = [
+  ...['deleteFile', 'fileStatus', 'downloadTicket', 'readPolicy', 'describeCaller', 'describeSchema', 'explainQuery'],
+]
 
 describe('every function is tried', () => {
   it('that an entry point exports', async () => {

@@ -117,7 +117,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
       return send({ ...uploadRequest({ ...upload, ...uploading } as unknown as GivenUpload), key, read })
     }
     if (name === 'openFile') return send(openRequest(given as unknown as GivenFile))
-    const { input, signal } = withoutSignal(given)
+    const { input, signal } = withoutSignal(withText(given))
     const body = JSON.stringify(input, toWire)
     const result = await send({
       path: encodeURIComponent(name),
@@ -150,11 +150,8 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
     query: (query: string | SqlQuery, second?: Options, third?: Options) => {
       // Whatever is before options counts as values.
       const hasValues = third !== undefined || Array.isArray(second)
-      const made = textOf(query)
-      return perform('query', hasValues ? { ...made, values: second, options: third ?? {} } : { ...made, options: second ?? {} })
+      return perform('query', hasValues ? { query, values: second, options: third ?? {} } : { query, options: second ?? {} })
     },
-    explainQuery: (query: string | SqlQuery, values?: unknown) =>
-      perform('explainQuery', { ...textOf(query), ...(values === undefined ? {} : { values }) }),
     perform,
   }
   // The vault checks what the methods are given; the cast gives their results the types of the schema.
@@ -239,9 +236,10 @@ function withErrors({ responses }: BatchBody): object {
   return { responses: responses.map((one) => (one.ok ? one : { ...one, error: readError(one.error) })) }
 }
 
-/** Returns a query as an input has it. */
-function textOf(query: string | SqlQuery): object {
-  return isMadeBySql(query) ? { query: query.text, values: query.values } : { query }
+/** Returns an input in which a query made by `sql` is its text and its values. */
+function withText(given: AnyInput): AnyInput {
+  const { query } = given
+  return isMadeBySql(query) ? { ...given, query: query.text, values: given.values ?? query.values } : given
 }
 
 /** True for what the tag `sql` made: it is frozen, as no JSON of others is. */

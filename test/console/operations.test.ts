@@ -13,7 +13,7 @@ describe.skipIf(CHROMIUM === undefined)('the page operations', () => {
   it.each(['light', 'dark'] as const)('is accessible in %s, and silent', async (colorScheme) => {
     const { page, messages } = await opened.signedIn('owner', '/ops', { colorScheme })
     await page.getByText('All checks pass').waitFor()
-    await page.getByRole('cell', { name: 'privacy desk' }).waitFor()
+    await page.getByRole('cell', { name: 'privacy desk', exact: true }).waitFor()
     await page.getByText('The stored schema is that of the application.').waitFor()
     await page.getByText('Audit chains').waitFor()
     expect(await accessibilityFaults(page)).toEqual([])

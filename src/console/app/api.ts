@@ -111,8 +111,10 @@ async function send(path: string, request: RequestInit): Promise<Response> {
 }
 
 function refusal(response: Response, body: unknown, { as }: CallOptions): ApiError {
-  if (response.status === 401 && as === undefined) refusals.onRefused()
-  return toError(response, body)
+  const error = toError(response, body)
+  // The API has no 403: what the policy refuses has the same status as a credential that is no longer accepted.
+  if (error.code === 'unauthenticated' && as === undefined) refusals.onRefused()
+  return error
 }
 
 function toError(response: Response, body: unknown): ApiError {

@@ -33,8 +33,8 @@ export function WhyDialog({ table, column, at, onClose }: WhyProps) {
           {table}.{column.name}
         </h2>
         <p>
-          <LevelMark of={level} /> You see it <b>{LEVEL_WORDS[level]}</b>
-          {canReveal(column) ? ', and may reveal one cell at a time with a purpose' : ''}.
+          <LevelMark of={level} /> {level === 'VARIES' ? 'What you see of it' : 'You see it'} <b>{LEVEL_WORDS[level]}</b>
+          {canReveal(column) ? '. You may reveal one cell at a time, with a purpose' : ''}.
           {column.encrypted ? ' Sealed in storage.' : ' Stored unsealed.'}
         </p>
         <Statements of={read.statements} />

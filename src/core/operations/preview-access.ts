@@ -12,6 +12,7 @@ import { createCommonAccess } from '../policy/common-access.ts'
 import { contextNamesOf, type Policy } from '../policy/compile-policy.ts'
 import { type Access, accessOf } from '../policy/create-access.ts'
 import { parseDraft, withDraft } from '../policy/draft.ts'
+import { describeKnown, type KnownTable } from '../policy/known-schema.ts'
 import type { PolicyDefinition } from '../policy/statement.ts'
 import { showRecords, type UntypedRecord } from '../records/show-records.ts'
 import { NONE_LOWERED, REDACTIONS, type Redaction } from '../redaction.ts'
@@ -54,6 +55,10 @@ export interface PreviewedRecord {
 
 /** What another caller can do, and a page of the records of a table as both see them. */
 export interface PreviewedAccess {
+  /** What the other caller can do with the tables and columns that they know, as `describeSchema` returns them. */
+  readonly tables: readonly KnownTable[]
+  /** The same, with the roles of the draft. Absent without one. */
+  readonly draftTables?: readonly KnownTable[]
   readonly records: readonly PreviewedRecord[]
   readonly next?: string
 }
@@ -112,9 +117,14 @@ export const previewAccess: Operation<PreviewAccessInput, PreviewRequest, Previe
     assertOwner(context)
     const draftPolicy = draft === undefined ? undefined : policyWith(policy, draft)
     if (draftPolicy !== undefined) event.setSeenAs(seenAsBy(draftPolicy, other))
-    const seen = accessOf(policy, other)
+    const schema = context.readSchema()
+    const tables = {
+      tables: describeKnown(policy, other, schema),
+      ...(draftPolicy === undefined ? {} : { draftTables: describeKnown(draftPolicy, other, schema) }),
+    }
+    if (table === undefined) return { ...tables, records: [] }
     const drafted = draftPolicy === undefined ? undefined : accessOf(draftPolicy, other)
-    return table === undefined ? { records: [] } : showPage(context, { ...page, table, seen, drafted })
+    return { ...tables, ...(await showPage(context, { ...page, table, seen: accessOf(policy, other), drafted })) }
   },
 }
 
@@ -158,7 +168,7 @@ interface PageSeen extends Pick<PreviewRequest, 'after' | 'limit' | 'redaction'>
 async function showPage(
   context: OperationContext,
   { table, seen, drafted, after, limit, redaction }: PageSeen,
-): Promise<PreviewedAccess> {
+): Promise<Pick<PreviewedAccess, 'records' | 'next'>> {
   const which = { page: { order: 'asc', limit }, lookup: undefined, after, isResumable: false, signal: undefined } as const
   const found = await findRecords(context, requireAccess(context, table, 'READ'), which)
   context.event.addRows(

@@ -69,7 +69,7 @@ it('a policy is read by those who can grant everything', async () => {
 })
 
 it('records are seen as another caller, beside what the caller sees', async () => {
-  const { as, ids } = await open()
+  const { as, ids, vault } = await open()
   const context = { Country: 'SE' }
   const first = await as('VAULT_OWNER').previewAccess({ roles: ['analyst'], context, table: 'customers', limit: 2 })
   expect(first.records).toEqual([
@@ -80,10 +80,15 @@ it('records are seen as another caller, beside what the caller sees', async () =
     },
     { id: ids[1], yours: { fields: { name: 'B*', country: 'NO', risk: 1 }, levels: OWN }, theirs: { fields: {}, levels: {} } },
   ])
+  const theirs = await vault.as({ ...OWNER, roles: ['analyst'], context }).perform('describeSchema', {})
+  expect(first.tables).toEqual(theirs.tables)
   const draft = { analyst: ['ALLOW READ ON customers.name WITH REDACTION = PLAIN_TEXT'] }
   const after = first.next ?? ''
   const input = { roles: ['analyst'], table: 'customers', redaction: 'PLAIN_TEXT', draft, after } as const
-  const { records, next } = await as('VAULT_OWNER').previewAccess(input)
+  const { records, next, draftTables } = await as('VAULT_OWNER').previewAccess(input)
+  expect(draftTables?.flatMap(({ columns }) => columns.map(({ name, read }) => [name, read.level]))).toEqual([
+    ['name', 'PLAIN_TEXT'],
+  ])
   expect(records).toEqual([
     {
       id: ids[2],

@@ -79,7 +79,8 @@ describe('views', () => {
 
   it('show the lower of the requested and the granted level, and no hidden column', () => {
     expect(levels('PLAIN_TEXT')).toEqual({ name: 'MASKED', ssn: 'PLAIN_TEXT', email: 'PLAIN_TEXT' })
-    expect(levels('MASKED')).toEqual({ name: 'MASKED', ssn: 'MASKED', email: 'MASKED' })
+    // What has no mask is redacted.
+    expect(levels('MASKED')).toEqual({ name: 'MASKED', ssn: 'REDACTED', email: 'REDACTED' })
     expect(levels('REDACTED')).toEqual({ name: 'REDACTED', ssn: 'REDACTED', email: 'REDACTED' })
   })
 

@@ -5,6 +5,7 @@ import { type Access, accessOf } from '../../../src/core/policy/create-access.ts
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { TableAccess } from '../../../src/core/policy/table-access.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
+import { mask } from '../../../src/core/redaction.ts'
 import { column } from '../../../src/core/schema/column.ts'
 import type { Column } from '../../../src/core/schema/column-layout.ts'
 import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
@@ -14,7 +15,7 @@ export const LAYOUT = layoutSchema(
   assignIds(
     {
       persons: {
-        name: column.string({ redaction: 'MASKED', token: 'random' }),
+        name: column.string({ redaction: 'MASKED', mask: mask.keepFirst(1), token: 'random' }),
         ssn: column.string({ searchable: true }),
         email: column.string({ unique: true, redaction: 'PLAIN_TEXT' }),
         country: column.string({ encrypted: false, redaction: 'PLAIN_TEXT' }),

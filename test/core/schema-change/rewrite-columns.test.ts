@@ -181,7 +181,7 @@ onEachStorage('changes that rewrite stored bytes', (engine) => {
     const misspelled = { drop: { ...ERASE.drop, 'people.faks': 'erase' } } as const
     await expect(vault.planSchemaChange(schemaOf({ people: kept }), misspelled)).rejects.toMatchObject({
       code: 'failed_precondition',
-      message: expect.stringContaining('column faks of table people, which is not stored'),
+      message: expect.stringContaining('column "faks" of table "people", which is not stored'),
     })
     const waits: unknown[] = []
     const plan = await vault.planSchemaChange(schemaOf({ people: kept }), ERASE)
@@ -189,7 +189,7 @@ onEachStorage('changes that rewrite stored bytes', (engine) => {
     await writers.stop()
     expect([plan.waitsMs, waits]).toEqual([30_000, Array(2).fill('readers that go by the older schema')])
     expect((await other.planSchemaChange(schemaOf({ people: kept }), ERASE)).steps).toEqual([])
-    const erased = { code: 'failed_precondition', message: expect.stringContaining('Table notes was erased') }
+    const erased = { code: 'failed_precondition', message: expect.stringContaining('Table "notes" was erased') }
     await expect(vault.as(OWNER).get('notes', { limit: 1 })).rejects.toMatchObject(erased)
     await expect(vault.as(OWNER).query('SELECT text FROM notes')).rejects.toMatchObject(erased)
     await expectModel(other, writers.model)
@@ -317,7 +317,7 @@ it('records are verified by the schema of the time, and not by that of the begin
   let changing: Promise<void> | undefined
   const verified = await vault.verifyRecords({
     async onProgress() {
-      changing ??= open(storage, MADE_ANEW).then((other) => change(other, MADE_ANEW, CONVERT))
+      changing ??= open(storage, OLD).then((other) => change(other, MADE_ANEW, CONVERT))
       await changing
     },
   })

@@ -1,15 +1,15 @@
-/** The kinds of actions as the time line stacks them, each in a colour of its own. */
+/** The kinds of actions as the time line stacks them, each in a color of its own. */
 
-/** A kind. Its colour is a token of the styles. */
+/** A kind. Its color is a token of the styles. */
 export interface ActionGroup {
   readonly name: string
-  readonly colour: string
+  readonly color: string
   readonly actions: readonly string[]
 }
 
 const OTHERS: ActionGroup = {
   name: 'Administration',
-  colour: '--ink-3',
+  color: '--ink-3',
   actions: [
     'CREATE_CREDENTIAL',
     'REVOKE_CREDENTIAL',
@@ -33,21 +33,21 @@ const OTHERS: ActionGroup = {
 export const GROUPS: readonly ActionGroup[] = [
   {
     name: 'Reads',
-    colour: '--accent',
+    color: '--accent',
     actions: ['GET', 'OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL', 'FIND_SUBJECT', 'EXPORT_SUBJECT'],
   },
-  { name: 'Queries', colour: '--seen', actions: ['QUERY'] },
-  { name: 'Detokenized', colour: '--exposed', actions: ['DETOKENIZE', 'GET_BY_TOKENS', 'TOKENIZE'] },
+  { name: 'Queries', color: '--seen', actions: ['QUERY'] },
+  { name: 'Detokenized', color: '--exposed', actions: ['DETOKENIZE', 'GET_BY_TOKENS', 'TOKENIZE'] },
   {
     name: 'Changes',
-    colour: '--masked',
+    color: '--masked',
     actions: ['INSERT', 'UPDATE', 'DELETE', 'BATCH', 'UPLOAD_FILE', 'UPLOAD_URL', 'DELETE_FILE', 'SCAN_FILE', 'EXPIRE', 'FORGET'],
   },
   OTHERS,
 ]
 
-/** How events that did not succeed are named and coloured. They are on top of the stack. */
-export const REFUSED = { name: 'Refused', colour: '--danger' } as const
+/** How events that did not succeed are named and colored. They are on top of the stack. */
+export const REFUSED = { name: 'Refused', color: '--danger' } as const
 
 /** Returns the kind of an action. One that the console does not know counts among the last. */
 export function groupOf(action: string): ActionGroup {

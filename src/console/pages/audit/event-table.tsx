@@ -38,7 +38,7 @@ export function EventTable({ events, actors, onOpen }: EventTableProps) {
                 </td>
                 <td dir="auto">{actorOf(event, actors)}</td>
                 <td>
-                  <i class={`swatch ${groupOf(request.actionType).colour.slice(2)}`} aria-hidden="true" />
+                  <i class={`swatch ${groupOf(request.actionType).color.slice(2)}`} aria-hidden="true" />
                   {actionWord(request.actionType)}
                 </td>
                 <td class="mono faint">{targetOf(event)}</td>

@@ -23,7 +23,7 @@ const SECOND = 1000
 /** Share of a part that its bar takes. */
 const BAR = 0.82
 /** Pixels of a drag that is no click. */
-const LEAST_DRAG = 4
+const MIN_DRAG = 4
 
 /** Returns the events of each kind in each part. */
 function countKinds(bins: readonly EventBin[]): number[][] {
@@ -71,9 +71,9 @@ function options({ width, ends: [first, last], onChoose }: Chart): uPlot.Options
     ],
     series: [
       {},
-      ...[...KINDS].reverse().map(({ name, colour }) => ({
+      ...[...KINDS].reverse().map(({ name, color }) => ({
         label: name,
-        fill: token(colour),
+        fill: token(color),
         width: 0,
         points: { show: false },
         ...(bars === undefined ? {} : { paths: bars }),
@@ -83,7 +83,7 @@ function options({ width, ends: [first, last], onChoose }: Chart): uPlot.Options
       setSelect: [
         (plot) => {
           const { left, width: dragged } = plot.select
-          if (dragged < LEAST_DRAG) return
+          if (dragged < MIN_DRAG) return
           const at = (pixel: number): number => Math.round(plot.posToVal(pixel, 'x') * SECOND)
           onChoose({ from: at(left), to: at(left + dragged) })
         },
@@ -125,9 +125,9 @@ export function TimeLine({ bins, onChoose }: { readonly bins: readonly EventBin[
   return (
     <section class="time-line" aria-label="Events over time">
       <ul class="legend">
-        {KINDS.map(({ name, colour }, at) => (
+        {KINDS.map(({ name, color }, at) => (
           <li key={name}>
-            <i class={`swatch ${colour.slice(2)}`} aria-hidden="true" />
+            <i class={`swatch ${color.slice(2)}`} aria-hidden="true" />
             {name} <b>{(totals[at] ?? 0).toLocaleString('en')}</b>
           </li>
         ))}

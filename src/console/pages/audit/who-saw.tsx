@@ -1,4 +1,4 @@
-/** Who saw a record: its events, in which neighbours of one actor, act and purpose are one line. */
+/** Who saw a record: its events, in which neighbors of one actor, act and purpose are one line. */
 import './who-saw.css'
 import { perform } from '../../app/api.ts'
 import { currentSession } from '../../app/session.ts'

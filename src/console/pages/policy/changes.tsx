@@ -16,7 +16,7 @@ const VERBS: Readonly<Record<string, string>> = {
 
 /** Lists the changes: what is gained first. */
 export function Changes({ of }: { readonly of: readonly AccessChange[] }) {
-  if (of.length === 0) return <p class="faint">Nothing changes for anyone.</p>
+  if (of.length === 0) return <p class="faint">Nothing changes for any caller.</p>
   const sentences = mergeColumns(of)
   return (
     <ul class="changes" aria-label="What the draft changes">

@@ -12,9 +12,11 @@ import { Scrolled } from './scrolled.tsx'
 export interface OtherAccess {
   readonly name: string
   readonly table: TableDescription | undefined
+  /** The text of a statement. The vault leaves out what they do not know; the caller knows the policy. */
+  readonly textOf: (role: string, position: number) => string | undefined
 }
 
-/** What is compared: the access of the caller, and of others. The last one's is told in full. */
+/** What is compared: the access of the caller, and of others. The last one's is explained in full. */
 export interface ColumnAccessProps {
   readonly yours: TableDescription
   readonly others?: readonly OtherAccess[]
@@ -76,7 +78,7 @@ export function ColumnAccess({ yours, others = [] }: ColumnAccessProps) {
         <Dialog label={`What decides about ${opened.name}`} onClose={() => setOpened(undefined)}>
           <div class="dialog">
             <h2>{opened.name}</h2>
-            <Statements of={opened.read.statements} />
+            <Statements of={withTexts(opened.read.statements, last)} />
             <div class="actions">
               <button type="button" class="button" autofocus onClick={() => setOpened(undefined)}>
                 Close
@@ -87,6 +89,13 @@ export function ColumnAccess({ yours, others = [] }: ColumnAccessProps) {
       )}
     </Scrolled>
   )
+}
+
+function withTexts(statements: readonly Statement[], other: OtherAccess | undefined): readonly Statement[] {
+  return statements.map((one) => {
+    const text = one.text ?? other?.textOf(one.role, one.position)
+    return text === undefined ? one : { ...one, text }
+  })
 }
 
 function columnOf(table: TableDescription | undefined, name: string): ColumnDescription | undefined {

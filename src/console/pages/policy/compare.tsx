@@ -1,4 +1,4 @@
-/** Records as several callers see them, one line for each caller: equal cells are grey, and columns that differ come first. */
+/** Records as several callers see them, one line for each caller: equal cells are gray, and columns that differ come first. */
 import type { TableDescription } from '../../app/contract.ts'
 import { type Cell, cellOf } from '../../ui/cell.ts'
 import { Value } from '../../ui/value.tsx'

@@ -78,16 +78,18 @@ export function DraftEditor({ policy, texts, role, checked, onRole, onChecked }:
           }}
         />
       )}
-      <ul id="draft-errors" class="draft-errors" role="alert">
-        {errors.map((error) => (
-          <li key={JSON.stringify(error)}>
-            <button type="button" class="link" onClick={() => goTo(error)}>
-              {whereOf(error, texts)}
-            </button>{' '}
-            {error.message}
-          </li>
-        ))}
-      </ul>
+      <div role="alert">
+        <ul id="draft-errors" class="draft-errors">
+          {errors.map((error) => (
+            <li key={JSON.stringify(error)}>
+              <button type="button" class="link" onClick={() => goTo(error)}>
+                {whereOf(error, texts)}
+              </button>{' '}
+              {error.message}
+            </li>
+          ))}
+        </ul>
+      </div>
       <div class="actions">
         <span class="faint">A draft governs nothing. It is gone when you sign out.</span>
         <button

@@ -21,7 +21,7 @@ export interface SeenAsBarProps {
   onChoose(chosen: Chosen): void
 }
 
-/** Draws the bar. A field of the context counts when it is left, or by Enter: each look is an event. */
+/** Draws the bar. A field of the context keeps its own text, which counts when it is left, or by Enter: each look is an event. */
 export function SeenAsBar({ roles, names, tables, chosen, onChoose }: SeenAsBarProps) {
   return (
     <section class="seen-bar" aria-label="Seen as">
@@ -34,7 +34,6 @@ export function SeenAsBar({ roles, names, tables, chosen, onChoose }: SeenAsBarP
             class="input mono"
             autocomplete="off"
             title='Text, a number, true or false. "12" in quotes is text.'
-            value={chosen.context[name] ?? ''}
             onChange={({ currentTarget: { value } }) => onChoose({ ...chosen, context: { ...chosen.context, [name]: value } })}
           />
         </label>

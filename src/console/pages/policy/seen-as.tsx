@@ -8,7 +8,7 @@ import { Failure } from '../../ui/failure.tsx'
 import { Page } from '../../ui/page.tsx'
 import { ColumnAccess } from './column-access.tsx'
 import { Compare } from './compare.tsx'
-import type { PolicyText, Preview } from './contract.ts'
+import type { Draft, PolicyText, Preview } from './contract.ts'
 import { draftTexts } from './draft.ts'
 import { type CheckedTexts, DraftEditor } from './draft-editor.tsx'
 import { type Chosen, contextOf, SeenAsBar } from './seen-as-bar.tsx'
@@ -76,7 +76,7 @@ export function SeenAs({ policy }: { readonly policy: PolicyText }) {
       )}
       {failure === undefined ? null : <Failure error={failure} retry={more} />}
       {table === undefined || preview === undefined ? null : (
-        <Seen table={table} role={chosen.role} preview={preview} onMore={more} />
+        <Seen policy={policy} draft={checked?.roles} table={table} role={chosen.role} preview={preview} onMore={more} />
       )}
     </Page>
   )
@@ -84,17 +84,21 @@ export function SeenAs({ policy }: { readonly policy: PolicyText }) {
 
 /** What is seen of a table. */
 interface SeenProps {
+  readonly policy: PolicyText
+  readonly draft: Draft | undefined
   readonly table: TableDescription
   readonly role: string
   readonly preview: Preview
   onMore(): void
 }
 
-function Seen({ table, role, preview, onMore }: SeenProps) {
+function Seen({ policy, draft, table, role, preview, onMore }: SeenProps) {
   const named = (among: readonly TableDescription[] = []) => among.find(({ name }) => name === table.name)
   const [theirs, drafted] = [named(preview.tables), named(preview.draftTables)]
-  const others = [{ name: role, table: theirs }]
-  if (preview.draftTables !== undefined) others.push({ name: 'draft', table: drafted })
+  const inPolicy = (of: string, position: number) => policy.roles.find(({ name }) => name === of)?.statements[position - 1]
+  const inDraft = (of: string, position: number) => (draft?.[of] === undefined ? inPolicy(of, position) : draft[of][position - 1])
+  const others = [{ name: role, table: theirs, textOf: inPolicy }]
+  if (preview.draftTables !== undefined) others.push({ name: 'draft', table: drafted, textOf: inDraft })
   return (
     <>
       <section class="section">

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { ColumnDescription, TableDescription } from '../../app/contract.ts'
 import { useStore } from '../../app/store.ts'
-import { type Cell, type ColumnLevel, cellOf } from '../../ui/cell.ts'
+import { type Cell, type ColumnLevel, cellOf, textOf } from '../../ui/cell.ts'
 import { copyCell } from '../../ui/copy.ts'
 import { isRevealable } from '../../ui/grid/row.tsx'
 import { Icon } from '../../ui/icon.tsx'
@@ -20,6 +20,13 @@ const MARKS: Readonly<Record<Cell['state'], ColumnLevel>> = {
   masked: 'MASKED',
   redacted: 'REDACTED',
   hidden: 'NONE',
+}
+
+/** Letters from which a text scrolls in its field. */
+const LONG = 600
+
+function isLong(cell: Cell | undefined): boolean {
+  return cell !== undefined && 'value' in cell && textOf(cell.value).length > LONG
 }
 
 /** Draws them. Without a record they are waited for. Files have a section of their own. */
@@ -50,7 +57,10 @@ export function FieldSection({ table, record }: { readonly table: TableDescripti
                 </button>
                 {column.name}
               </dt>
-              <dd class="record-value">{cell === undefined ? <span class="skeleton" /> : <Value cell={cell} />}</dd>
+              {/* What scrolls can be reached by key. */}
+              <dd class={isLong(cell) ? 'record-value long' : 'record-value'} tabIndex={isLong(cell) ? 0 : undefined}>
+                {cell === undefined ? <span class="skeleton" /> : <Value cell={cell} />}
+              </dd>
               <dd>
                 {cell?.state === 'revealed' ? (
                   <button

@@ -89,7 +89,9 @@ function TablePage({ table }: { readonly table: TableDescription }) {
             aria-pressed={isNewestFirst}
             onClick={() => open({ lookUp, isNewestFirst: !isNewestFirst })}
           >
-            Newest<span class="only-wide"> first</span>
+            <span>
+              Newest<span class="only-wide"> first</span>
+            </span>
           </button>
           <ColumnMenu table={table} columns={columns} onChange={redraw} />
           {table.canInsert ? (

@@ -24,8 +24,8 @@ const DEFAULT_WIDTH = 172
 /** A column that is never shown needs room for its name alone. */
 const HIDDEN_WIDTH = 76
 const WIDTHS: Readonly<Record<string, number>> = {
-  INTEGER: 110,
-  DECIMAL: 120,
+  INTEGER: 128,
+  DECIMAL: 156,
   FLOAT: 120,
   DATE: 124,
   TIME: 124,
