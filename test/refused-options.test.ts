@@ -240,7 +240,13 @@ const SESSION: Calls = {
 }
 
 const SESSION_WITHOUT_OPTIONS = [
-  ...['deleteFile', 'fileStatus', 'downloadTicket', 'readPolicy', 'describeCaller', 'describeSchema', 'explainQuery'],
+  'deleteFile',
+  'fileStatus',
+  'downloadTicket',
+  'readPolicy',
+  'describeCaller',
+  'describeSchema',
+  'explainQuery',
 ]
 
 describe('every function is tried', () => {

@@ -19,7 +19,7 @@ const MOVES: readonly OptionDescription[] = [
   },
   { flags: '--finish <table.column>', text: 'a column whose former tokens end', isList: true },
 ]
-const SETTLE: OptionDescription = {
+const WAIT: OptionDescription = {
   flags: '--wait <seconds>',
   text: 'how long each wait for readers that go by the older schema is; less only while no other process has the vault open (default: 15)',
 }
@@ -70,7 +70,7 @@ const LOOKING: readonly CommandDescription[] = [
     name: 'schema apply',
     summary:
       'Make the schema of the configuration the stored one, beside readers and writers; founds the vault if there is none. Ended early, it goes on when it is run again.',
-    options: [...MOVES, PACE, SETTLE],
+    options: [...MOVES, PACE, WAIT],
     examples: ['strongroom schema plan && strongroom schema apply'],
     load: async () => (await import('./schema.ts')).applySchema,
   },

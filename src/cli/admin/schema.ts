@@ -99,8 +99,8 @@ export const applySchema: CommandWork = async (run) => {
     if (!isWithoutVault(error)) throw error
     return openVault({ serves: true })
   })
-  const settle = options.integer('wait')
-  const watching = { ...watch(run, 'records'), ...(settle !== undefined && { settleMs: settle * 1000 }) }
+  const seconds = options.integer('wait')
+  const watching = { ...watch(run, 'records'), ...(seconds !== undefined && { settleMs: seconds * 1000 }) }
   const plan = await vault.planSchemaChange(config.vault.schema, movesOf(options), { signal, readsRecords: false })
   if (plan.steps.length + plan.refusals.length > 0) await vault.applySchemaChange(plan, watching)
   output.result({ applied: true, leftOut: plan.leftOut }, () => 'The vault has the schema of the configuration.')

@@ -1,5 +1,6 @@
 /** A service account in the tab: its key file is read, assertions are signed here, and exchanged for bearers that are renewed. */
 import { ApiError, postWithout } from './api.ts'
+import { base64url } from './base64url.ts'
 import type { Credential } from './credential.ts'
 
 /** What a key file has, as far as signing in needs it. */
@@ -112,11 +113,4 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
 
 function encode(value: object): string {
   return base64url(new TextEncoder().encode(JSON.stringify(value)))
-}
-
-function base64url(bytes: Uint8Array): string {
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/=+$/, '')
 }

@@ -6,10 +6,10 @@ import { type CountedEvent, decodeCounted, decodeEvent } from '../audit/read-eve
 import { eachNewest } from '../audit-log/newest-events.ts'
 import { fault } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
+import { assertFewEvents, readableEvents, recordRows } from '../execution/searched-events.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'
-import { assertFewEvents, readableEvents, recordRows } from './list-events.ts'
 
 /** Input of a count. */
 export interface CountEventsInput {

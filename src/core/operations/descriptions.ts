@@ -1,12 +1,13 @@
 /** What callers can ask about themselves: who they are, what they know of the schema, and how a query of theirs would run. */
 import type { Description } from '../execution/describe.ts'
+import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { Caller, CallerContext, RequestContext } from '../policy/caller.ts'
 import { describeKnown, isKnownColumn, type KnownTable } from '../policy/known-schema.ts'
 import { readQuery } from '../queries/query-text.ts'
 import { explainQuery as explain } from '../queries/run-query.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
-import type { QueryInput } from './query-records.ts'
+import type { SqlQuery } from '../sql/sql.ts'
 
 /** A caller, as the vault knows them. */
 export interface DescribedCaller extends Pick<Caller, 'actor' | 'actorType' | 'roles'> {
@@ -64,7 +65,14 @@ const describeSchema: Description<object, DescribedSchema> = {
   describe: (_, { policy, caller, readSchema }) => ({ tables: describeKnown(policy, caller, readSchema()) }),
 }
 
-const explainQuery: Description<Omit<QueryInput, 'options'>, QueryPlan> = {
+/** A query to explain. */
+export interface ExplainQueryInput {
+  readonly query: string | SqlQuery
+  /** The values of its parameters: the first for `$1`. None for a query made by `sql`, which has them. */
+  readonly values?: readonly QueryValue[] | undefined
+}
+
+const explainQuery: Description<ExplainQueryInput, QueryPlan> = {
   verb: 'Query',
   members: ['query', 'values'],
   notFoundStatus: 400,

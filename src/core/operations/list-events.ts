@@ -7,33 +7,21 @@ import {
   parseEventQuery,
   RECORDED_EVENT_QUERY,
 } from '../audit/event-query.ts'
-import {
-  type CutEvent,
-  createEventTest,
-  cutEvent,
-  type IdsByRows,
-  type RecordRow,
-  type RecordRows,
-  rowsOfEvent,
-  toAuditEvent,
-} from '../audit/listed-events.ts'
+import { type CutEvent, createEventTest, cutEvent, type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/listed-events.ts'
 import { EventPager } from '../audit/page-events.ts'
 import { decodeEvent } from '../audit/read-event.ts'
 import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import { eachNewest } from '../audit-log/newest-events.ts'
 import { type DatedEvent, eventsAt } from '../audit-log/read-trail.ts'
-import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
+import { decodeChangeIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { credentialNames } from '../credentials/credential-store.ts'
-import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
+import { assertFewEvents, readableEvents, recordRows } from '../execution/searched-events.ts'
 import { createPace, type Pace } from '../pace/pace.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
-import { toNanoseconds, toTimestamp } from '../util/time.ts'
-
-/** Maximum number of events that one listing reads. */
-const MAX_EVENTS = 1_000_000
+import { toNanoseconds } from '../util/time.ts'
 
 /** Input of a listing. */
 export interface ListEventsInput {
@@ -89,12 +77,6 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
   return pager.page()
 }
 
-/** Throws `limit_exceeded` after as many events as one listing reads. */
-export function assertFewEvents(seen: number): void {
-  if (seen <= MAX_EVENTS) return
-  throw fault('limit_exceeded')`The search passed ${MAX_EVENTS} events. Narrow it with filterOps.startTime and endTime.`
-}
-
 /** Yields events that can match: the one with a change id, or those of a range of time, newest first. */
 async function* candidates(audit: AuditTrail, { filter, after }: EventQuery): AsyncGenerator<readonly DatedEvent[]> {
   const { changeID } = filter.context
@@ -107,32 +89,6 @@ async function* candidates(audit: AuditTrail, { filter, after }: EventQuery): As
   const ends = [filter.to, after && toNanoseconds(after.timestamp) + 1n].filter((end) => end !== undefined)
   const until = ends.length === 0 ? undefined : ends.reduce((earliest, end) => (end < earliest ? end : earliest))
   yield* eachNewest(audit, { since: filter.from, until }, decodeEvent)
-}
-
-/** Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. */
-export function readableEvents<Event extends { readonly timestamp: string }>(
-  { log }: OperationContext,
-  found: readonly DatedEvent<Event>[],
-): { readonly at: bigint; readonly event: Event }[] {
-  return found.flatMap(({ id, at, event }) => {
-    if (event !== undefined && event.timestamp === toTimestamp(at)) return [{ at, event }]
-    log?.error(
-      { row: id },
-      event === undefined ? 'an audit event failed authentication' : 'the stored time of an audit event was changed',
-    )
-    return []
-  })
-}
-
-/** Returns the row of each record id in the filter. An id does not name its table, so each table tries it. */
-export function recordRows({ barrier, layout }: OperationContext, { filter }: EventQuery): RecordRows {
-  const ids = (filter.resources ?? []).map(({ id }) => id)
-  const rows = [...layout.tables.values()].flatMap((table) =>
-    decodeRecordIds(barrier.ring, table, ids).flatMap((row, index): [string, RecordRow][] =>
-      row === undefined ? [] : [[at(ids, index), { table: table.name, row }]],
-    ),
-  )
-  return new Map(rows)
 }
 
 /** Ids that are made together at most, and the bytes of one: a page can have a hundred events of a thousand records. */

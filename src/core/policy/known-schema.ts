@@ -56,7 +56,7 @@ export interface KnownStatement extends Omit<StatementExplanation, 'text'> {
   readonly effect: Effect
   /**
    * The statement in one line. Absent if it names a table or a column that the caller does not know, or if its condition compares a column that
-   * they see in plain text in no row: the values in it would tell them what these rows have.
+   * they see in plain text in no row: the values in it are what these rows have.
    */
   readonly text?: string
 }

@@ -7,7 +7,7 @@ import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
 import { cellPasses, tablePass } from './erase-gone.ts'
 import { erasePass } from './fill-rows.ts'
-import { endingParts, OLDER_READERS } from './settling.ts'
+import { endingParts, OLDER_READERS } from './reader-waits.ts'
 import { type SchemaChangePorts, type SchemaTarget, storeWay, tablesToPass, wayTo } from './store-way.ts'
 
 /** Erases the cells and tables that ended, from where an earlier run ended, and forgets that there were any. */

@@ -9,9 +9,9 @@ import { append, required } from '../util/lists.ts'
 import { inspectTable, type RowProblem } from './inspect-rows.ts'
 import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { type CountOf, planRewriting } from './plan-rewriting.ts'
+import { endingParts, endsLookUps, erasesSeen } from './reader-waits.ts'
 import type { SchemaPlace } from './schema-moves.ts'
 import { NOW, type PlanPorts, type PlanRequest, type SchemaPlan, type SchemaStep, type StepKind, timed } from './schema-plan.ts'
-import { endingParts, endsLookUps, erasesSeen } from './settling.ts'
 
 /** Microseconds for each row that is filled, opened or indexed. */
 const FILL_US = 25

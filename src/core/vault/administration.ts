@@ -16,13 +16,15 @@ import { type Progress, readInput } from '../util/boundary.ts'
 import { assertMembers } from '../util/options.ts'
 import { createAbortable } from '../util/signal.ts'
 import { nowMs } from '../util/time.ts'
-import type { Vault } from './vault.ts'
-import type { DestroyKeyOptions, KeyReport, KeysOptions, RotateKeysOptions } from './vault-keys.ts'
-import type { VaultContents } from './vault-overview.ts'
+import type { WatchOptions } from './outside-calls.ts'
+import type { DestroyKeyOptions, KeyReport, KeysOptions, RotateKeysOptions, VaultKeys } from './vault-keys.ts'
+import type { VaultContents, VaultOverview } from './vault-overview.ts'
 
 /** The calls of a vault that callers reach, and the plan from the stored schema to that of this process; null where they agree. */
-export interface Administered
-  extends Pick<Vault, 'keys' | 'maintenance' | 'contents' | 'rotateKeys' | 'destroyKey' | 'verifyAudit' | 'ping'> {
+export interface Administered extends Pick<VaultKeys, 'keys' | 'rotateKeys' | 'destroyKey'>, Pick<VaultOverview, 'contents'> {
+  ping(): Promise<{ readonly ok: true }>
+  maintenance(): Promise<readonly MaintenanceJob[]>
+  verifyAudit(options: WatchOptions): Promise<VerificationResult>
   planOwnSchema(): Promise<SchemaPlan | null>
 }
 

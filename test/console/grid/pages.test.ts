@@ -111,6 +111,21 @@ it('aborts what it reads when it is closed, and takes no late page', async () =>
   expect([pages.count, pages.failure, pages.isLoading]).toEqual([0, undefined, false])
 })
 
+it('finds what was inserted behind the last page since, once it is read again', async () => {
+  const { session, load } = await openTable(30)
+  const { pages, look } = openPages(load)
+  await look(0, 29)
+  expect([pages.isWhole, pages.count]).toEqual([true, 30])
+  const { records } = await session.insert(
+    't',
+    Array.from({ length: 15 }, (_, n) => ({ fields: { n } })),
+  )
+  pages.forget()
+  await look(25, 30)
+  await look(35, 44)
+  expect([pages.isWhole, pages.count, idOf(pages.at(44))]).toEqual([true, 45, records.at(-1)?.id])
+})
+
 it('reads an empty table once', async () => {
   const { load, reads } = await openTable(0)
   const { pages, look } = openPages(load)

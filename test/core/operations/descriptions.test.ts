@@ -226,10 +226,10 @@ describe('a column that a caller knows nothing of', () => {
       const unknown = 'x'.repeat(name.length)
       const answer = async (request: (name: string) => Promise<unknown>, asked: string) =>
         (await textOf(() => request(asked))).replaceAll(`"${asked}`, '"')
-      const told = await Promise.all(
+      const answers = await Promise.all(
         Object.values(naming).map(async (request) => (await answer(request, name)) !== (await answer(request, unknown))),
       )
-      expect([name, told.includes(true)]).toEqual([name, table?.columns.some((one) => one.name === name) === true])
+      expect([name, answers.includes(true)]).toEqual([name, table?.columns.some((one) => one.name === name) === true])
     }
   })
 
@@ -245,7 +245,7 @@ describe('a column that a caller knows nothing of', () => {
         role,
       ).toEqual([])
     }
-    // What the host is told has them: a description that passed it on would be found.
+    // What the host asks has them: a description that passed it on would be found.
     const nurse = callerOf('nurse')
     expect(JSON.stringify(vault.explain(nurse, 'READ', 'people'))).toContain('zzyes')
     expect(JSON.stringify(vault.explainQuery('SELECT name FROM people', nurse))).toContain('zzcondition')

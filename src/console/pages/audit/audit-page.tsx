@@ -7,11 +7,11 @@ import { Failure } from '../../ui/failure.tsx'
 import { useLoaded } from '../../ui/loaded.ts'
 import { Page } from '../../ui/page.tsx'
 import type { AuditEvent, EventList } from './audit-event.ts'
-import { ChainCheck } from './chain-check.tsx'
 import { EventDrawer } from './event-drawer.tsx'
 import { EventTable } from './event-table.tsx'
 import { FilterBar, filterOps, NO_FILTER, rangeUpToNow } from './filters.tsx'
 import { type EventBin, TimeLine, type TimeRange } from './time-line.tsx'
+import { VerifyTrail } from './verify-trail.tsx'
 
 const BINS = 96
 const PAGE = 50
@@ -68,7 +68,7 @@ export function AuditPage() {
       head={
         <>
           <span class="spacer" />
-          <ChainCheck />
+          <VerifyTrail />
         </>
       }
       keys={[['↵', 'open event']]}

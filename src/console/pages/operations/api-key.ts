@@ -1,5 +1,7 @@
 /** A new API key: its secret is drawn in this tab, and the vault is given its digest alone. */
+
 import { perform } from '../../app/api.ts'
+import { base64url } from '../../app/base64url.ts'
 
 /** What a key is called and may do. */
 export interface NewKey {
@@ -25,11 +27,4 @@ export async function makeApiKey(key: NewKey): Promise<string> {
 
 async function sha256(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
-}
-
-function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/=+$/, '')
 }

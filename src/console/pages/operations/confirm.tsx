@@ -1,4 +1,4 @@
-/** Asks before something that is not undone, and does it: with the name typed where that is asked for. */
+/** Asks before something that cannot be taken back, and does it: with the name typed where that is asked for. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Dialog } from '../../ui/dialog.tsx'

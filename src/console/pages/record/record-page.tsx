@@ -114,6 +114,7 @@ function StoredRecord({ table, id }: { readonly table: TableDescription; readonl
           record={record}
           onDeleted={() => {
             changeCount(table.name, -1)
+            forgetView()
             forgetRevealed()
             announce('Record deleted')
             replace(['tables', table.name])

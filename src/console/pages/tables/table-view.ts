@@ -34,7 +34,7 @@ let last: TableView | undefined
 let onChange = (): void => {}
 onSignOut(forgetView)
 
-/** Begins the next view of a table anew, after a record was inserted. */
+/** Begins the next view of a table anew, after a record was inserted or deleted. */
 export function forgetView(): void {
   last?.pages.close()
   last = undefined

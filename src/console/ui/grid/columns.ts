@@ -24,7 +24,7 @@ const DEFAULT_WIDTH = 172
 /** A column that is never shown needs room for its name alone. */
 const HIDDEN_WIDTH = 76
 const WIDTHS: Readonly<Record<string, number>> = {
-  INTEGER: 128,
+  INTEGER: 110,
   DECIMAL: 156,
   FLOAT: 120,
   DATE: 124,

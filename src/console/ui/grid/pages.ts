@@ -96,10 +96,12 @@ export function createPages<R extends Identified>({ load, onChange, ahead = 200,
       const { records, next } = await load(page.after, abort.signal)
       if (abort.signal.aborted) return
       page.records = new Map(records.map((record) => [record.id, record]))
-      if (page.ids === undefined) {
-        page.ids = records.map(({ id }) => id)
-        if (next === undefined) isWhole = true
-        else pages.push({ first: count(), after: next })
+      if (page === last()) {
+        // Read again, the last page can have records that were inserted since.
+        const known = new Set(page.ids)
+        page.ids = [...(page.ids ?? []), ...records.flatMap(({ id }) => (known.has(id) ? [] : [id]))]
+        isWhole = next === undefined
+        if (next !== undefined) pages.push({ first: count(), after: next })
       }
       forgetFar()
     } catch (error) {
@@ -157,6 +159,7 @@ export function createPages<R extends Identified>({ load, onChange, ahead = 200,
     forget() {
       close()
       failure = undefined
+      isWhole = false
       for (const page of pages) page.records = undefined
     },
     close,

@@ -33,7 +33,7 @@ function checkOf({ progress, result, error }: Line): Check {
 }
 
 /** Draws the button, and what the check has found. */
-export function ChainCheck() {
+export function VerifyTrail() {
   const [check, setCheck] = useState<Check | undefined>()
   const [isRunning, setRunning] = useState(false)
   const running = useRef<AbortController | undefined>(undefined)
