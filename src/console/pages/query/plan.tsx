@@ -42,7 +42,7 @@ export function Plan({ plan }: { readonly plan: QueryPlan }) {
         <Step name={`Return at most ${plan.limit}`}>{capital(plan.strategy)}.</Step>
       </ol>
       {hidden === 0 ? null : (
-        <p class="muted">
+        <p class="faint">
           {hidden === 1 ? 'And 1 column that is not shown to you.' : `And ${hidden} columns that are not shown to you.`}
         </p>
       )}
@@ -50,7 +50,7 @@ export function Plan({ plan }: { readonly plan: QueryPlan }) {
       <ul class="grants">
         {plan.columns.map(({ column, use, allowedBy }) => (
           <li key={`${column} ${use}`}>
-            <span class="mono">{column}</span> <span class="muted">{use}</span> <span>{allowedBy}</span>
+            <span class="mono">{column}</span> <span class="faint">{use}</span> <span>{allowedBy}</span>
           </li>
         ))}
       </ul>

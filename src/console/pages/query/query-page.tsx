@@ -76,7 +76,7 @@ export function QueryPage() {
 
   const requiresPurpose = tables.some(({ columns }) => columns.some((column) => column.requires !== undefined))
   return (
-    <Page title="Queries" isFull keys={KEYS} head={<span class="muted">Read only. Values at your levels.</span>}>
+    <Page title="Queries" isFull keys={KEYS} head={<span class="faint">Read only. Values at your levels.</span>}>
       <div class="query">
         <div class="query-main">
           <div class="query-editor" ref={host} />
@@ -119,7 +119,7 @@ export function QueryPage() {
         <aside class="query-side" aria-label="Plan and history">
           <h2>Plan</h2>
           {plan === undefined ? (
-            <p class="muted">Run a query to see how it was read, and by which grants.</p>
+            <p class="faint">Run a query to see how it was read, and by which grants.</p>
           ) : (
             <Plan plan={plan} />
           )}

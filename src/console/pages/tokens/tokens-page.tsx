@@ -55,7 +55,7 @@ export function TokensPage() {
   }
 
   return (
-    <Page title="Tokens" keys={KEYS} head={<span class="muted">Values at your levels.</span>}>
+    <Page title="Tokens" keys={KEYS} head={<span class="faint">Values at your levels.</span>}>
       <div class="tokens">
         <div class="field">
           <label for="pasted">Any text: a log line, a row, an e-mail</label>
@@ -84,7 +84,7 @@ export function TokensPage() {
             >
               Look up {Math.min(found.length, MAX_TOKENS).toLocaleString('en')}
             </button>
-            <span class="muted" role="status">
+            <span class="faint" role="status">
               {foundWords(found.length)}
             </span>
           </div>
@@ -94,7 +94,7 @@ export function TokensPage() {
           {outcome.kind === 'failed' ? <Failure error={outcome.error} retry={() => void lookUp()} /> : null}
           {outcome.kind === 'done' ? <ResolvedTokens records={outcome.records} /> : null}
           {outcome.kind === 'none' ? (
-            <p class="muted">Tokens are found here, in this tab, and only they are sent to the vault.</p>
+            <p class="faint">Tokens are found here, in this tab, and only they are sent to the vault.</p>
           ) : null}
         </section>
       </div>
@@ -141,7 +141,7 @@ function ResolvedTokens({ records }: { readonly records: readonly Resolved[] }) 
         </table>
       )}
       {others === 0 ? null : (
-        <p class="muted">
+        <p class="faint">
           {others === 1 ? '1 text is' : `${others} texts are`} no token, or none that you may resolve. The vault does not say
           which.
         </p>
