@@ -39,7 +39,10 @@ export const refusals: { onRefused: () => void } = { onRefused: () => {} }
 export async function perform<Result>(name: string, input: object = {}, options: CallOptions = {}): Promise<Result> {
   const response = await post(name, input, options)
   const body: unknown = await response.json().catch(() => undefined)
+  // An abort can come after the status, and then ends the body.
+  options.signal?.throwIfAborted()
   if (!response.ok) throw refusal(response, body, options)
+  if (body === undefined) throw new ApiError('The answer of the server ended early. Look whether what you asked for was done.')
   return body as Result
 }
 
