@@ -32,8 +32,6 @@ describe.skipIf(CHROMIUM === undefined)('odd values', () => {
 
   it('would be found to guess by stars', async () => {
     const { page } = await opened.tab('/tables/odd')
-    const { shim } = await import('/tmp/d2dev/shim.ts')
-    await shim(page, opened.vault, 'owner')
     await page.route('**/get', async (route) => {
       const response = await route.fetch()
       const { records, next } = (await response.json()) as { records: UntypedRecord[]; next?: string }

@@ -38,6 +38,22 @@ describe('administration by a caller', () => {
     expect(steps.length).toBeGreaterThan(byOwner.length)
   })
 
+  it('records a call that the vault then refuses as one that failed', async () => {
+    const { vault, owner } = await open()
+    await expect(owner.perform('destroyKey', { version: 2 })).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringMatching(/^Destroying the key failed\. Root key 2/),
+    })
+    await expect(owner.perform('rotateKeys', { pace: 0 })).rejects.toMatchObject({ code: 'invalid_request' })
+    const asked = (await eventsOf(vault)).filter(({ action }) => action === 'ROTATE_KEYS' || action === 'DESTROY_KEY')
+    expect(asked.map(({ action, code, content }) => [action, code, content])).toEqual([
+      ['DESTROY_KEY', 200, '{"version":2}'],
+      ['DESTROY_KEY', 422, '{"version":2}'],
+      ['ROTATE_KEYS', 200, '{"pace":0}'],
+      ['ROTATE_KEYS', 400, '{"pace":0}'],
+    ])
+  })
+
   it('is refused without ALL, which is recorded; reading again and again by an owner is not', async () => {
     const { vault, owner } = await open()
     const auditor = vault.as(callerOf('auditor'))
