@@ -7,7 +7,7 @@ import { fault, isVaultError } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { perform, withVerb } from '../execution/perform.ts'
+import { perform, withVerb, withVerbOf } from '../execution/perform.ts'
 import type { MaintenanceJob } from '../maintenance/jobs.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { KeyRotation } from '../rotation/rotate-keys.ts'
@@ -176,10 +176,7 @@ export interface Performing {
 export async function makeCall({ context, vault }: Performing, name: keyof Calls, input: unknown): Promise<unknown> {
   const asked: AdministrativeCall<never, unknown> = CALLS[name]
   if (vault === undefined)
-    throw withVerb(
-      asked.verb,
-      () => fault('failed_precondition')`It is not part of a transaction. Use a session of the vault itself.`,
-    )
+    throw withVerbOf(asked, fault('failed_precondition')`It is not part of a transaction. Use a session of the vault itself.`)
   const current = vault()
   await permit(context, asked, input)
   try {

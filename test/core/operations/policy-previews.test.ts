@@ -162,6 +162,11 @@ it('no condition of another caller, or of a draft, tells the values of a column 
   const { records } = await vault.as({ ...OWNER, ...purpose }).previewAccess(input)
   expect(records.map(({ draft }) => draft?.fields)).toEqual([{}, { name: 'Bo' }])
   expect(await counts(purpose)).toEqual([1])
+  // READ of a mask implies no SEARCH, whatever its condition is.
+  const { changes } = await vault
+    .as(OWNER)
+    .checkPolicy({ roles: { some: ["ALLOW READ ON customers.name WHERE country = 'SE'"] } })
+  expect(changes.map(({ action, records: count }) => [action, count])).toEqual([['READ', 2]])
 })
 
 it('a draft is refused at its place, and its texts are in no event', async () => {
