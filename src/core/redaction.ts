@@ -226,18 +226,6 @@ export type Levels<Name extends string = string> = { readonly [N in Name]?: Lowe
 /** The levels of a record that is shown in plain text: one object for all of them. */
 export const NONE_LOWERED: Levels<never> = Object.freeze({})
 
-/** Returns the level of each field that is shown, of a record or of a result of a query, which can have the record id as a field: that is no value. */
-export function shownLevels(
-  fields: object,
-  levels: { readonly [name: string]: LoweredLevel | 'HIDDEN' | undefined },
-  idName?: string,
-): { readonly level: RedactionLevel }[] {
-  return Object.keys(fields).flatMap((name) => {
-    const level = (Object.hasOwn(levels, name) ? levels[name] : undefined) ?? 'PLAIN_TEXT'
-    return name === idName || level === 'HIDDEN' ? [] : [{ level }]
-  })
-}
-
 /** A level as a request names it. `DEFAULT` means the level of the column. */
 export type Redaction = RedactionLevel | 'DEFAULT'
 

@@ -137,9 +137,12 @@ export class EventBuilder {
     this.#seenAs = seenAs
   }
 
-  /** Adds what values are shown by: the event has the highest level of all. */
-  addViews(views: readonly Pick<ColumnView, 'level'>[]): void {
-    for (const { level } of views) this.#level = higherOf(this.#level, level)
+  /**
+   * Adds what values are shown by: the event has the highest level of all. Columns that the schema itself shows in plain text count for nothing,
+   * so that a listing of masked names beside countries is one of masked values.
+   */
+  addViews(views: Iterable<Pick<ColumnView, 'level'> & Partial<ColumnView>>): void {
+    for (const { level, column } of views) if (column?.level !== 'PLAIN_TEXT') this.#level = higherOf(this.#level, level)
   }
 
   /** The highest level at which values are shown, with those of its parts that succeeded. */

@@ -9,10 +9,10 @@ import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution, type VisibleToken } from '../records/visible-tokens.ts'
-import { type Levels, NONE_LOWERED, REDACTIONS, type Redaction, shownLevels } from '../redaction.ts'
+import { type Levels, NONE_LOWERED, REDACTIONS, type Redaction } from '../redaction.ts'
 import { assertPlainText, loweredLevels, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
-import type { Column } from '../schema/column-layout.ts'
-import { at, groupBy } from '../util/lists.ts'
+import type { Column, ColumnView } from '../schema/column-layout.ts'
+import { append, at, groupBy } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
 
 /** The values of the option `onMissing`. */
@@ -106,9 +106,11 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
     if (refusesLowered) for (const one of found) assertShownInPlainText(one, { redaction, columnOnly })
     addRowsOf(found, context.event)
     const shown = await showFound(context, found, { redaction, columnOnly, hasVersion })
-    const records = found.map((one, index) => toRecord(one, shown.get(index), { token: at(texts, index), redaction, columnOnly }))
+    const views: ColumnView[] = []
+    const show = { redaction, columnOnly, views }
+    const records = found.map((one, index) => toRecord(one, shown.get(index), { token: at(texts, index), ...show }))
     if (refusesMissing) assertFound(records, found)
-    for (const { fields, levels } of records) context.event.addViews(shownLevels(fields, levels))
+    context.event.addViews(views)
     return { records }
   },
 }
@@ -178,13 +180,14 @@ async function showFound(
 function toRecord(
   found: VisibleResolution,
   record: UntypedRecord | undefined,
-  { token, ...shown }: Shown & { readonly token: string },
+  { token, views: all, ...shown }: Shown & { readonly token: string; readonly views: ColumnView[] },
 ): TokenRecord {
   if (found instanceof VaultError) return { token, fields: {}, levels: NONE_LOWERED, error: found.message, code: found.code }
   const views = found === undefined ? [] : found.access.views(columnsToShow(found, shown), shown.redaction)
   const [first] = views
   if (found === undefined || first === undefined)
     return { token, fields: {}, levels: NONE_LOWERED, error: TOKEN_NOT_FOUND, code: 'not_found' }
+  append(all, views)
   const { table, column, value } = found
   return {
     token,

@@ -7,7 +7,6 @@ import type { QueryLimits } from '../limits.ts'
 import type { QueryBudget } from '../queries/budget-meter.ts'
 import { readQuery } from '../queries/query-text.ts'
 import { type QueryRecord, type QueryRecordFields, type QueryRequest, runQuery } from '../queries/run-query.ts'
-import { shownLevels } from '../redaction.ts'
 import { ON_LOWERED, type OnLowered } from '../row-access/evaluate-access.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { SqlQuery } from '../sql/sql.ts'
@@ -75,10 +74,9 @@ export const query: Operation<QueryInput, QueryRequest, QueryOutcome> = {
     return { ...text, limits: limitsOf(limits, options), budget, signal: parseSignal(options.signal), refusesLowered }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
-    const { records, found, isCut } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
+    const { records, found, shown, isCut } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
     for (const { table, rows } of found) event.addRows(table, rows)
-    // A total has no rows, and shows no value of a record.
-    if (found.length > 0) for (const { fields, levels } of records) event.addViews(shownLevels(fields, levels, request.idName))
+    event.addViews([...shown].map((level) => ({ level })))
     return { records, isCut }
   },
 }

@@ -70,7 +70,7 @@ export const reveal: Operation<RevealInput, RevealRequest, RevealedValue> = {
     if (view?.level !== 'PLAIN_TEXT') throw forbidden(caller, 'READ', table)
     if (column.token !== undefined && !found.access.allows('DETOKENIZATION', column))
       throw forbidden(caller, 'DETOKENIZATION', table)
-    event.addViews([view])
+    event.addViews([{ level: view.level }])
     const [fields] = revealRows(barrier, table, [found.row], { views: [view], asTexts: false })
     return { value: fields?.[column.name], type: column.type.name }
   },

@@ -50,6 +50,8 @@ export interface QueryResult {
   readonly records: QueryRecord[]
   /** True if there are more records, which the limit of the vault leaves out. */
   readonly isCut: boolean
+  /** At which levels values are shown of columns that the schema itself lowers; none for aggregates. */
+  readonly shown: ReadonlySet<RedactionLevel>
   /** Rows behind the records, by table and possibly repeated; none for aggregates. */
   readonly found: readonly { readonly table: Table; readonly rows: readonly number[] }[]
 }
@@ -64,8 +66,10 @@ export async function runQuery(context: QueryContext, request: QueryRequest): Pr
   } catch (error) {
     throw runError(request.text, error)
   }
+  const shown = new Set<RedactionLevel>()
   return {
-    records: show(context, plan, result, request),
+    records: show(context, plan, result, { ...request, shown }),
+    shown,
     found: foundBy(plan, result),
     isCut: result.kind === 'rows' && result.isCut,
   }
@@ -91,7 +95,7 @@ function show(
   { barrier }: Scanning,
   { query }: Plan,
   result: PlanResult,
-  { idName, refusesLowered }: Pick<QueryRequest, 'idName' | 'refusesLowered'>,
+  { idName, refusesLowered, shown }: Pick<QueryRequest, 'idName' | 'refusesLowered'> & { readonly shown: Set<RedactionLevel> },
 ): QueryRecord[] {
   if (result.kind === 'totals') {
     return result.values === undefined ? [] : [{ fields: totalFields(query.outputs, result.values), levels: NONE_LOWERED }]
@@ -114,7 +118,9 @@ function show(
     for (const one of values) {
       const row = tuple[one.ref.source]
       const level = levelIn(row, one)
-      setMember(fields, one.key, shown(one, level, row, reader))
+      setMember(fields, one.key, valueAt(one, level, row, reader))
+      const { column } = one.ref
+      if (row !== undefined && level !== 'HIDDEN' && column !== undefined && column.level !== 'PLAIN_TEXT') shown.add(level)
       if (level === 'PLAIN_TEXT') continue
       levels ??= {}
       setMember(levels, one.key, level)
@@ -158,7 +164,7 @@ interface RowReader {
 }
 
 /** Returns a value at a level. Null stands for what its row does not show, and for an outer join without a row. */
-function shown({ ref }: ValueOutput, level: ShownLevel, row: BufferedRow | undefined, { read, idOf }: RowReader): JsonValue {
+function valueAt({ ref }: ValueOutput, level: ShownLevel, row: BufferedRow | undefined, { read, idOf }: RowReader): JsonValue {
   if (row === undefined || level === 'HIDDEN') return null
   return ref.column === undefined
     ? redact(level, idOf(row, ref.source))
