@@ -195,7 +195,7 @@ async function showPage(
   return found.next === undefined ? { records } : { records, next: found.next }
 }
 
-/** Throws `unprocessable` if conditions of another one compare what the caller is not shown: which records they let through would tell its values. */
+/** Throws `unprocessable` if conditions of another one compare what the caller is not shown: which records they let through would identify its values. */
 function assertComparable(own: TableAccess, { table, conditionColumns }: TableAccess): void {
   const column = conditionColumns.find((one) => !isComparable(own, one))
   if (column === undefined) return

@@ -107,7 +107,7 @@ function counterOf({ unit: { storage }, barrier, policy, layout, access: own }: 
     // Each caller has another context, and so other rows.
     if (side === undefined || named === undefined || side.roles.get(role)?.contextNames.length !== 0) return undefined
     const access = accessOf(side, { roles: [role], context: { purpose: 'any' } }).table(table)
-    // A count would tell the values of a column that requires a purpose to a caller without one.
+    // A count would identify the values of a column that requires a purpose to a caller without one.
     if (!access.conditionColumns.every((one) => isComparable(own.table(table), one))) return undefined
     const { filter, isExact } = toFilter(access.pushdownCondition({ action, columns: [named] }), filterCells(barrier, table))
     return isExact ? filter : undefined

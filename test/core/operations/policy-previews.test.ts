@@ -144,7 +144,7 @@ it('one event says who looked, as whom, and at what', async () => {
   expect(seen[0]?.request.seenAs).toEqual({ roles: ['analyst'], context: {} })
 })
 
-it('no condition of another caller, or of a draft, tells the values of a column that requires a purpose', async () => {
+it('no condition of another caller, or of a draft, identifies the values of a column that requires a purpose', async () => {
   const { vault, session } = await open()
   await session.insert('patients', [{ fields: { name: 'Ann', weight: 61 } }, { fields: { name: 'Bo', weight: 82 } }])
   const heavy = ['ALLOW READ ON patients.name WHERE weight > ctx.least', 'ALLOW UPDATE ON patients.name WHERE weight > 70']
