@@ -33,7 +33,7 @@ const BEFORE_VALID = 'begin isolation level repeatable read; select 1'
 /** What is left of a build is taken for an index. */
 const BlindClient = rewritingClient((text) => text.replace('i.indisvalid', 'true'))
 
-type End = (end: () => Promise<unknown>) => void
+type End = (end: () => void | Promise<void>) => void
 
 /** A vault with a writer that goes on until `finish`, which returns what must be stored. Processes can all be blind. */
 async function begin(onTestFinished: End, { isBlind = false } = {}) {
