@@ -102,6 +102,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a record', () => {
     await page.getByRole('button', { name: 'Download' }).click()
     expect((await download).suggestedFilename()).toMatch(/^letter .ü.\.txt$/)
     await page.getByRole('button', { name: 'Delete file' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete file' }).click()
     await page.getByText('no file').waitFor()
   })
 

@@ -37,10 +37,13 @@ export const refusals: { onRefused: () => void } = { onRefused: () => {} }
 
 /** Performs an operation. Throws `ApiError`, and what aborts the signal. */
 export async function perform<Result>(name: string, input: object = {}, options: CallOptions = {}): Promise<Result> {
-  const response = await post(name, input, options)
+  const as = options.as ?? signedIn()
+  const response = await post(name, input, as, options)
   const body: unknown = await response.json().catch(() => undefined)
   // An abort can come after the status, and then ends the body.
   options.signal?.throwIfAborted()
+  // What was asked for in an earlier session is for no other one, and its refusal ends no other one.
+  if (options.as === undefined && credential() !== as) throw new ApiError(SIGNED_OUT)
   if (!response.ok) throw refusal(response, body, options)
   if (body === undefined) throw new ApiError('The answer of the server ended early. Look whether what you asked for was done.')
   return body as Result
@@ -53,25 +56,28 @@ export async function performLines<Line>(
   onLine: (line: Line) => void,
   options: CallOptions = {},
 ): Promise<void> {
-  const response = await post(name, input, options)
+  const response = await post(name, input, signedIn(), options)
   if (!response.ok || response.body === null) throw refusal(response, await response.json().catch(() => undefined), options)
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
-    const { done, value = '' } = await reader.read()
-    const lines = (rest + value).split('\n')
-    rest = done ? '' : (lines.pop() ?? '')
-    for (const line of lines) if (line !== '') onLine(JSON.parse(line) as Line)
+    const { done, value = '' } = await reader.read().catch(() => {
+      options.signal?.throwIfAborted()
+      throw new ApiError('The answer of the server ended early.')
+    })
     if (done) return
+    const lines = (rest + value).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) onLine(JSON.parse(line) as Line)
   }
 }
 
 /** Calls an operation whose body or answer is a file. Its path has names and an id, and no value. Throws as `perform`. */
 export async function performFile(path: string, request: RequestInit): Promise<Response> {
-  const as = credential()
-  if (as === undefined) throw new ApiError('You are signed out.')
+  const as = signedIn()
   const headers = { ...request.headers, authorization: `Bearer ${await as.bearer()}` }
   const response = await send(`v3/vaults/${encodeURIComponent(as.vaultID)}/${path}`, { ...request, headers })
+  if (credential() !== as) throw new ApiError(SIGNED_OUT)
   if (!response.ok) throw refusal(response, await response.json().catch(() => undefined), {})
   return response
 }
@@ -86,8 +92,15 @@ export async function postWithout(path: string, body: object): Promise<unknown> 
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-async function post(name: string, input: object, { purpose, signal, as = credential() }: CallOptions): Promise<Response> {
-  if (as === undefined) throw new ApiError('You are signed out.')
+const SIGNED_OUT = 'You are signed out.'
+
+function signedIn(): Credential {
+  const as = credential()
+  if (as === undefined) throw new ApiError(SIGNED_OUT)
+  return as
+}
+
+async function post(name: string, input: object, as: Credential, { purpose, signal }: CallOptions): Promise<Response> {
   const headers: Record<string, string> = { ...JSON_TYPE, authorization: `Bearer ${await as.bearer()}` }
   if (purpose !== undefined && purpose !== '') headers['x-purpose'] = encodeURIComponent(purpose)
   return send(`v3/vaults/${encodeURIComponent(as.vaultID)}/${name}`, {
@@ -96,6 +109,9 @@ async function post(name: string, input: object, { purpose, signal, as = credent
     signal: signal ?? null,
   })
 }
+
+/** Operations that can be done although their answer is lost. */
+const WRITE = /\/(?:insert|update|delete|upload|reveal|create|revoke|rotate|destroy)\w*(?:\?|$)/
 
 async function send(path: string, request: RequestInit): Promise<Response> {
   try {
@@ -109,7 +125,9 @@ async function send(path: string, request: RequestInit): Promise<Response> {
     })
   } catch (error) {
     if (request.signal?.aborted) throw error
-    throw new ApiError('The server does not answer. Nothing was changed.')
+    throw new ApiError(
+      `The server does not answer. ${WRITE.test(path) ? 'Look whether it was done before you try again.' : 'Nothing was changed.'}`,
+    )
   }
 }
 

@@ -61,7 +61,8 @@ export function Palette({ session, onHelp, onClose }: { readonly session: Sessio
             tabIndex={-1}
             onClick={() => run(index)}
             onMouseMove={() => setAt(index)}
-            key={name}
+            key={`${hint} ${name}`}
+            ref={index === at ? scrollTo : null}
           >
             {name}
             <span class="faint">{hint}</span>
@@ -71,6 +72,10 @@ export function Palette({ session, onHelp, onClose }: { readonly session: Sessio
       {found.length === 0 ? <p class="faint palette-none">Nothing is called that.</p> : null}
     </Dialog>
   )
+}
+
+function scrollTo(option: HTMLElement | null): void {
+  option?.scrollIntoView({ block: 'nearest' })
 }
 
 function entriesOf({ caller, tables }: Session, onHelp: () => void): Entry[] {

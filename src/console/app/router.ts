@@ -19,8 +19,9 @@ export function hrefOf(to: Path): string {
   return `${CONSOLE_URL.pathname}${to.map(encodeURIComponent).join('/')}`
 }
 
-/** Opens a path. */
+/** Opens a path. The one that is shown is not added to the history again. */
 export function go(to: Path): void {
+  if (hrefOf(to) === hrefOf(path.get())) return
   history.pushState(null, '', hrefOf(to))
   path.set(to)
 }

@@ -33,12 +33,14 @@ export function Shell() {
       }),
     [],
   )
+  // A record is opened from most pages, and a browser asks once for a chunk: when the server pauses later, the session goes on.
+  useEffect(() => void loadRecordPage().catch(() => {}), [])
   return (
     <div class="frame">
       <button type="button" class="skip" onClick={focusContent}>
         Skip to records
       </button>
-      <SideBar {...session} />
+      <SideBar {...session} onGoTo={() => setOver('palette')} />
       <main class="main" id="main" tabIndex={-1}>
         <CurrentPage />
       </main>

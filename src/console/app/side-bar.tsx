@@ -7,7 +7,7 @@ import { counts, type Session, signOut } from './session.ts'
 import { useStore } from './store.ts'
 
 /** Draws it. */
-export function SideBar({ caller, tables }: Session) {
+export function SideBar({ caller, tables, onGoTo }: Session & { onGoTo(): void }) {
   const known = useStore(counts)
   return (
     <aside class="side" aria-label="Console">
@@ -15,6 +15,9 @@ export function SideBar({ caller, tables }: Session) {
         <Mark />
         <b>{caller.vaultID}</b>
         <span>strongroom</span>
+        <button type="button" class="button quiet only-icon" aria-label="Go to a table or page" onClick={onGoTo}>
+          <Icon of="search" />
+        </button>
       </div>
       {tables.length === 0 ? null : (
         <nav class="nav of-tables" aria-labelledby="nav-tables">

@@ -29,7 +29,6 @@ export function Dialog({ label, kind, at, children, onClose }: DialogProps) {
     }
   }, [])
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape is the key of a click beside the dialog.
     <dialog
       ref={ref}
       class={kind}
@@ -38,7 +37,8 @@ export function Dialog({ label, kind, at, children, onClose }: DialogProps) {
         event.preventDefault()
         onClose()
       }}
-      onClick={({ target }) => {
+      // Not the click: text that is selected from the inside to the outside ends with one there.
+      onMouseDown={({ target }) => {
         if (target === ref.current) onClose()
       }}
     >

@@ -1,5 +1,5 @@
 /** The reveal of one cell: a purpose is asked for, the vault records it, and the value is shown for 60 seconds. */
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { perform } from '../app/api.ts'
 import { useStore } from '../app/store.ts'
 import { Dialog } from './dialog.tsx'
@@ -22,13 +22,17 @@ export function RevealDialog({ table, id, column, at, onClose }: RevealProps) {
   const [purpose, setPurpose] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [failed, setFailed] = useState('')
+  // What comes after the dialog was closed is not kept.
+  const abort = useRef(new AbortController())
+  useEffect(() => () => abort.current.abort(), [])
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
     if (isBusy || !isPurpose(purpose)) return
     setBusy(true)
     setFailed('')
     try {
-      const { value } = await perform<{ value: unknown }>('reveal', { table, id, column }, { purpose: purpose.trim() })
+      const options = { purpose: purpose.trim(), signal: abort.current.signal }
+      const { value } = await perform<{ value: unknown }>('reveal', { table, id, column }, options)
       keepRevealed({ table, id, column }, value)
       onClose()
     } catch (error) {

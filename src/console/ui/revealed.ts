@@ -32,12 +32,12 @@ export function revealedCount(): number {
 /** Shows a value for 60 seconds. */
 export function keepRevealed({ table, id, column }: { table: string; id: string; column: string }, value: unknown): void {
   const key = keyOf(table, id, column)
-  const kept = { value, until: Date.now() + REVEALED_MS }
-  values.set(key, kept)
+  const until = Date.now() + REVEALED_MS
+  values.set(key, { value, until })
   changed()
+  // It can have been revealed again meanwhile. The timer keeps no copy of the value.
   setTimeout(() => {
-    // It can have been revealed again meanwhile.
-    if (values.get(key) === kept) remove(key)
+    if (values.get(key)?.until === until) remove(key)
   }, REVEALED_MS)
 }
 

@@ -10,7 +10,6 @@ import { purposeOf } from '../policy/caller.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
-import { lengthOf } from '../util/purpose.ts'
 import type { ValueTypes } from '../values/column-type.ts'
 
 /** Input of a reveal. */
@@ -33,7 +32,7 @@ export interface RevealedValue {
   readonly type: keyof ValueTypes
 }
 
-/** Minimum length of the purpose of a reveal, in visible characters. Any purpose has at most 128 characters. */
+/** Minimum length of the purpose of a reveal, in UTF-16 units. Any purpose has at most 128. */
 const MIN_PURPOSE_LENGTH = 4
 
 /**
@@ -53,7 +52,7 @@ export const reveal: Operation<RevealInput, RevealRequest, RevealedValue> = {
   },
   async execute(context, { table, ids, column: name }) {
     const { caller, barrier, event } = context
-    if (lengthOf(purposeOf(caller) ?? '') < MIN_PURPOSE_LENGTH)
+    if ((purposeOf(caller) ?? '').trim().length < MIN_PURPOSE_LENGTH)
       throw fault(
         'unprocessable',
       )`A purpose of ${MIN_PURPOSE_LENGTH} to 128 characters is required. State why the value is needed.`

@@ -63,8 +63,6 @@ interface ReadAccess {
   readonly key: string
 }
 
-const DENIED: ReadAccess = { access: { decision: 'DENIED' }, key: 'DENIED' }
-
 function changeOf(before: ReadAccess, after: ReadAccess): Pick<AccessChange, 'before' | 'after'> | undefined {
   return before.key === after.key ? undefined : { before: before.access, after: after.access }
 }
@@ -74,7 +72,8 @@ function readAudit(policy: Policy, role: string): ReadAccess {
     const access = createRowAccess(table, rulesFor(policy, [role], table), true)
     return access.meets({ action: 'AUDIT', columns: [] })
   })
-  return isGranted ? { access: { decision: 'ALLOWED' }, key: 'ALLOWED' } : DENIED
+  const decision = isGranted ? 'ALLOWED' : 'DENIED'
+  return { access: { decision }, key: decision }
 }
 
 /** Returns what reads the access of a role to the columns of a table. */
@@ -86,8 +85,6 @@ function reader(policy: Policy, role: string, table: Table): (column: Column, ac
   const worst = createRowAccess(table, without('ALLOW'), true)
   const best = createRowAccess(table, without('DENY'), true)
   return (column, action) => {
-    // What no row grants is the same whatever its conditions are.
-    if (!best.allows(action, column)) return DENIED
     const relevant = open.filter((rule) => appliesTo(rule, actionsImplying(action, column), column))
     const conditions = (effect: Rule['effect']) =>
       [...new Set(relevant.flatMap((rule) => (rule.effect === effect ? (rule.when?.key ?? []) : [])))].sort()
@@ -95,7 +92,7 @@ function reader(policy: Policy, role: string, table: Table): (column: Column, ac
     const isRead = action === 'READ'
     const [level, highestLevel] = isRead ? [worst.level(column), best.level(column)] : []
     const access: RoleAccess = {
-      decision: worst.allows(action, column) ? 'ALLOWED' : 'CONDITIONAL',
+      decision: worst.allows(action, column) ? 'ALLOWED' : best.allows(action, column) ? 'CONDITIONAL' : 'DENIED',
       ...(level === undefined ? {} : { level }),
       ...(highestLevel === undefined ? {} : { highestLevel }),
       ...(when.length === 0 ? {} : { when }),

@@ -26,7 +26,16 @@ const schema = defineSchema({
 })
 
 /** Whole texts of the column `text`, in the order of their records. */
-export const TEXTS = ['A*******', '*REDACTED*', MARKUP, 'ليلى حسن', `${'é'.repeat(5_000)} end`, '', 'line 1\nline 2'] as const
+export const TEXTS = [
+  'A*******',
+  '*REDACTED*',
+  MARKUP,
+  'ليلى حسن',
+  `${'é'.repeat(5_000)} end`,
+  '',
+  'line 1\nline 2',
+  '\u200b\u202eSE',
+] as const
 
 /** The name of the file of the first record: a slash would end a folder. */
 export const FILE_NAME = '<img src=x onerror=alert(1)>.pdf'

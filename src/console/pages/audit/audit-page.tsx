@@ -1,6 +1,6 @@
 /** The page audit: events over time, filtered, one of them opened, and the check of the chain. */
 import './audit.css'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { perform } from '../../app/api.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { Failure } from '../../ui/failure.tsx'
@@ -45,21 +45,28 @@ export function AuditPage() {
       perform<{ bins: readonly EventBin[]; total: number }>('countEvents', { from, to, bins: BINS, filter: ops }, { signal }),
     dependencies,
   )
+  // Of the list that is shown: an older page of an earlier one comes too late.
+  const reading = useRef<AbortSignal | undefined>(undefined)
   const [listed, listAgain] = useLoaded(async (signal) => {
     setOlder(undefined)
+    reading.current = signal
     return list(signal)
   }, dependencies)
   const [failure, setFailure] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
   const events = [...(listed.value?.events ?? []), ...(older?.events ?? [])]
   const next = older === undefined ? listed.value?.nextOps : older.nextOps
   const showOlder = async (): Promise<void> => {
+    const signal = reading.current
     setFailure(undefined)
+    setBusy(true)
     try {
-      const found = await list(undefined, next)
+      const found = await list(signal, next)
       setOlder({ ...found, events: [...(older?.events ?? []), ...found.events] })
     } catch (error) {
-      setFailure(error)
+      if (signal?.aborted !== true) setFailure(error)
     }
+    setBusy(false)
   }
   const failed = counted.failure ?? listed.failure ?? failure
   return (
@@ -97,7 +104,7 @@ export function AuditPage() {
         <EventTable events={events} actors={actors} onOpen={setOpened} />
       )}
       {next === undefined ? null : (
-        <button type="button" class="button older" onClick={() => void showOlder()}>
+        <button type="button" class="button older" disabled={isBusy} onClick={() => void showOlder()}>
           Show {PAGE} older
         </button>
       )}

@@ -48,15 +48,16 @@ export function CheckChain() {
         'verifyAudit',
         {},
         (line) => {
-          last = checkOf(line)
-          setCheck(last)
+          const check = checkOf(line)
+          setCheck(check)
+          if (line.progress === undefined) last = check
         },
         { signal: abort.signal },
       )
     } catch (error) {
       last = abort.signal.aborted ? { text: 'Check stopped', mark: '' } : { text: messageOf(error), mark: 'bad' }
-      setCheck(last)
     }
+    setCheck(last)
     setRunning(false)
     announce(last.text)
   }

@@ -1,5 +1,6 @@
 /** The filters of the trail: the time, the action, and whatever an event says of its request. What is compared is sent in a body. */
 import { useId } from 'preact/hooks'
+import { announce } from '../../app/announce.ts'
 import { actionWord, GROUPS } from './action-groups.ts'
 import type { TimeRange } from './time-line.tsx'
 
@@ -71,7 +72,10 @@ export function FilterBar({ range, filter, actors, onRange, onFilter }: FilterBa
         value={toLocal(range[member])}
         onChange={({ currentTarget }) => {
           const chosen = { ...range, [member]: Date.parse(currentTarget.value) }
-          if (chosen.from < chosen.to) onRange(chosen)
+          if (chosen.from < chosen.to) return onRange(chosen)
+          // The field says what is filtered by.
+          currentTarget.value = toLocal(range[member])
+          announce('The time has to begin before it ends')
         }}
       />
     </label>

@@ -18,7 +18,7 @@ export interface TimeRange {
 }
 
 const KINDS = [...GROUPS, REFUSED]
-const HEIGHT = 190
+const HEIGHT = 180
 const SECOND = 1000
 /** Share of a part that its bar takes. */
 const BAR = 0.82
@@ -61,7 +61,7 @@ function options({ width, ends: [first, last], onChoose }: Chart): uPlot.Options
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
     scales: { x: { time: true, range: () => [first, last] }, y: { range: (_, _least, most) => [0, Math.max(most, 1)] } },
     axes: [
-      { ...axis, grid: { show: false }, values: (_, splits, __, ___, step) => splits.map((at) => labelOf(at, step)) },
+      { ...axis, size: 28, grid: { show: false }, values: (_, splits, __, ___, step) => splits.map((at) => labelOf(at, step)) },
       {
         ...axis,
         grid: { stroke: token('--line'), width: 1 },

@@ -1,6 +1,6 @@
 /** A new API key: its secret is drawn in this tab, and the vault is given its digest alone. */
 
-import { perform } from '../../app/api.ts'
+import { ApiError, perform } from '../../app/api.ts'
 import { base64url } from '../../app/base64url.ts'
 
 /** What a key is called and may do. */
@@ -18,6 +18,7 @@ const CHECKSUM = 6
 
 /** Makes a key, and returns its text, which is shown once. Throws `ApiError`. */
 export async function makeApiKey(key: NewKey): Promise<string> {
+  if (!isSecureContext) throw new ApiError('A key is made on pages over HTTPS, or of this machine. Open the console there.')
   const secret = base64url(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))
   const verifier = Array.from(await sha256(secret), (byte) => byte.toString(16).padStart(2, '0')).join('')
   const { keyId } = await perform<{ keyId: string }>('createCredential', { ...key, kind: 'API_KEY', verifier })

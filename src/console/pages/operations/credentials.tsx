@@ -2,9 +2,9 @@
 import { useState } from 'preact/hooks'
 import { announce } from '../../app/announce.ts'
 import { perform } from '../../app/api.ts'
+import { Confirm } from '../../ui/confirm.tsx'
 import { Failure } from '../../ui/failure.tsx'
 import { useLoaded } from '../../ui/loaded.ts'
-import { Confirm } from './confirm.tsx'
 import { ago } from './jobs.tsx'
 import { NewKeyDialog } from './new-key.tsx'
 
@@ -80,7 +80,7 @@ export function CredentialSection() {
         <tbody>
           {credentials.map((one) => (
             <tr key={one.keyId} class={one.revokedAt === undefined ? '' : 'faint'}>
-              <td dir="auto">
+              <td dir="auto" class="name">
                 <b>{one.name}</b>
               </td>
               <td>{KINDS[one.kind]}</td>

@@ -2,9 +2,9 @@
 import { useState } from 'preact/hooks'
 import { announce } from '../../app/announce.ts'
 import { perform } from '../../app/api.ts'
+import { Confirm } from '../../ui/confirm.tsx'
 import { Failure } from '../../ui/failure.tsx'
 import { useLoaded } from '../../ui/loaded.ts'
-import { Confirm } from './confirm.tsx'
 import { type Job, Progress, usePace } from './jobs.tsx'
 
 /** Keys as `describeKeys` returns them. */

@@ -1,7 +1,7 @@
 /** Makes an API key, and shows its text once. */
 import { useState } from 'preact/hooks'
-import { announce } from '../../app/announce.ts'
 import { currentSession } from '../../app/session.ts'
+import { copyText } from '../../ui/copy.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { messageOf } from '../../ui/failure.tsx'
 import { makeApiKey } from './api-key.ts'
@@ -90,16 +90,7 @@ export function NewKeyDialog({ onMade, onClose }: { onMade(): void; onClose(): v
           <p>The vault keeps its digest alone, so it cannot be shown again.</p>
           <output class="made-key mono">{apiKey}</output>
           <div class="actions">
-            <button
-              type="button"
-              class="button"
-              onClick={() =>
-                void navigator.clipboard.writeText(apiKey).then(
-                  () => announce('Key copied'),
-                  () => announce('The browser does not allow copying'),
-                )
-              }
-            >
+            <button type="button" class="button" onClick={() => void copyText(apiKey, 'Key')}>
               Copy
             </button>
             <button type="button" class="button primary" autofocus onClick={onClose}>

@@ -41,9 +41,12 @@ export function DraftEditor({ policy, texts, role, checked, onRole, onChecked }:
     setBusy(true)
     try {
       const { errors: found, changes } = await perform<CheckedDraft>('checkPolicy', { roles })
-      setErrors(found)
-      onChecked(found.length === 0 ? { roles, changes } : undefined)
-      if (found[0] !== undefined) goTo(found[0])
+      // What was written meanwhile is not what was checked.
+      if (draftTexts.get() === texts) {
+        setErrors(found)
+        onChecked(found.length === 0 ? { roles, changes } : undefined)
+        if (found[0] !== undefined) goTo(found[0])
+      }
     } catch (error) {
       setErrors([{ message: messageOf(error) }])
     }

@@ -20,7 +20,8 @@ export function statementsOf(text: string): readonly string[] {
 
 /** Returns the text of a role: that of the draft, or that of the policy. */
 export function textOfRole(policy: PolicyText, texts: DraftTexts, role: string): string {
-  return texts[role] ?? policy.roles.find(({ name }) => name === role)?.statements.join('\n') ?? ''
+  if (Object.hasOwn(texts, role)) return texts[role] ?? ''
+  return policy.roles.find(({ name }) => name === role)?.statements.join('\n') ?? ''
 }
 
 /** Returns the place of an error in the text of its role, as an offset and a line. */

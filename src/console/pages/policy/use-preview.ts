@@ -1,5 +1,5 @@
 /** A preview, page by page: what it is of, what has come, and what failed. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { perform } from '../../app/api.ts'
 import type { Draft, Preview } from './contract.ts'
 
@@ -32,20 +32,24 @@ export function usePreview(input: PreviewInput): LoadedPreview {
     key: '',
   })
   const current = loaded.key === key ? loaded : { key }
-  const load = (signal?: AbortSignal): void => {
+  const reading = useRef<AbortController | undefined>(undefined)
+  // One page at a time: an answer that comes later than that of another choice is not wanted any more.
+  const load = (): void => {
     const { preview } = current
+    reading.current?.abort()
+    reading.current = new AbortController()
+    const { signal } = reading.current
     const page = { ...input, limit: LIMIT, ...(preview?.next === undefined ? {} : { after: preview.next }) }
     perform<Preview>('previewAccess', page, { signal }).then(
       (next) => setLoaded({ key, preview: { ...next, records: [...(preview?.records ?? []), ...next.records] } }),
       (failure: unknown) => {
-        if (signal?.aborted !== true) setLoaded({ ...current, failure })
+        if (!signal.aborted) setLoaded({ ...current, failure })
       },
     )
   }
   useEffect(() => {
-    const controller = new AbortController()
-    load(controller.signal)
-    return () => controller.abort()
+    load()
+    return () => reading.current?.abort()
   }, [key])
-  return { preview: current.preview, failure: current.failure, more: () => load() }
+  return { preview: current.preview, failure: current.failure, more: load }
 }

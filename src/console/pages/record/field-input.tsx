@@ -1,4 +1,5 @@
 /** One field of a record that is edited or inserted: an input of the type of its column. */
+import type { TargetedKeyboardEvent } from 'preact'
 import type { ColumnDescription } from '../../app/contract.ts'
 import { type Cell, textOf } from '../../ui/cell.ts'
 
@@ -14,8 +15,6 @@ export interface FieldInputProps {
   onWrite(written: string | null | undefined): void
 }
 
-/** Longest text of a field of one line. */
-const MAX_LINE = 80
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   DATE: '2026-01-31',
   TIME: '23:59:59',
@@ -85,12 +84,20 @@ function Control({ column, cell, written, error, onWrite, isNull }: FieldInputPr
       </select>
     )
   }
-  if (isLong(type, text)) return <textarea {...common} rows={4} value={text} onInput={onInput} />
+  // A text can have lines, which an input of one line drops without a word. It grows as it is written.
+  if (type === 'STRING')
+    return (
+      <textarea {...common} class={`${common.class} text`} rows={1} value={text} onInput={onInput} onKeyDown={submitByEnter} />
+    )
+  if (type === 'JSON' || type === 'ARRAY') return <textarea {...common} rows={4} value={text} onInput={onInput} />
   return <input {...common} inputMode={inputModeOf(type)} value={text} onInput={onInput} />
 }
 
-function isLong(type: string, text: string): boolean {
-  return type === 'JSON' || type === 'ARRAY' || text.length > MAX_LINE || text.includes('\n')
+/** Enter writes the record, as in a field of one line; with Shift it begins a line. */
+function submitByEnter(event: TargetedKeyboardEvent<HTMLTextAreaElement>): void {
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+  event.preventDefault()
+  event.currentTarget.form?.requestSubmit()
 }
 
 function inputModeOf(type: string): 'numeric' | 'decimal' | 'text' {

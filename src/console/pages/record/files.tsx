@@ -3,8 +3,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { announce } from '../../app/announce.ts'
 import { perform } from '../../app/api.ts'
 import type { ColumnDescription, TableDescription } from '../../app/contract.ts'
+import { Confirm } from '../../ui/confirm.tsx'
 import { Failure } from '../../ui/failure.tsx'
-import { downloadFile, uploadFile } from './file-transfer.ts'
+import { downloadFile, type FilePlace, uploadFile } from './file-transfer.ts'
 import type { OneRecord } from './one-record.ts'
 
 interface FileStatus {
@@ -37,6 +38,8 @@ export function FileSection({ table, record, onChange }: FileSectionProps) {
   const columns = table.columns.filter((column) => column.type === 'FILE' && (canRead(column) || canWrite(column)))
   const [statuses, setStatuses] = useState<Readonly<Record<string, FileStatus>>>({})
   const [failure, setFailure] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const [asked, setAsked] = useState<FilePlace | undefined>()
   useEffect(() => {
     const fileColumns = columns.filter(canRead).map(({ name }) => name)
     if (fileColumns.length === 0) return
@@ -57,10 +60,13 @@ export function FileSection({ table, record, onChange }: FileSectionProps) {
   if (columns.length === 0) return null
   const act = (done: string, work: () => Promise<unknown>, changes: boolean) => (): void => {
     setFailure(undefined)
-    work().then(() => {
-      announce(done)
-      if (changes) onChange()
-    }, setFailure)
+    setBusy(true)
+    work()
+      .then(() => {
+        announce(done)
+        if (changes) onChange()
+      }, setFailure)
+      .finally(() => setBusy(false))
   }
   return (
     <section class="section" aria-labelledby="files">
@@ -76,7 +82,12 @@ export function FileSection({ table, record, onChange }: FileSectionProps) {
               <FileAbout record={record} column={column.name} status={statuses[column.name]} />
               <span class="chips at-end">
                 {isThere && column.read.highestLevel === 'PLAIN_TEXT' ? (
-                  <button type="button" class="button small" onClick={act('File downloaded', () => downloadFile(place), false)}>
+                  <button
+                    type="button"
+                    class="button small"
+                    disabled={isBusy}
+                    onClick={act('File downloaded', () => downloadFile(place), false)}
+                  >
                     Download
                   </button>
                 ) : null}
@@ -86,20 +97,19 @@ export function FileSection({ table, record, onChange }: FileSectionProps) {
                     <input
                       type="file"
                       class="spoken"
+                      disabled={isBusy}
                       aria-label={`File for ${column.name}`}
                       onChange={({ currentTarget }) => {
                         const [file] = currentTarget.files ?? []
                         if (file !== undefined) act('File uploaded', () => uploadFile(place, file), true)()
+                        // The same file can be chosen again.
+                        currentTarget.value = ''
                       }}
                     />
                   </label>
                 ) : null}
                 {isThere && canWrite(column) ? (
-                  <button
-                    type="button"
-                    class="button quiet small"
-                    onClick={act('File deleted', () => perform('deleteFile', place), true)}
-                  >
+                  <button type="button" class="button quiet small" disabled={isBusy} onClick={() => setAsked(place)}>
                     Delete file
                   </button>
                 ) : null}
@@ -108,6 +118,20 @@ export function FileSection({ table, record, onChange }: FileSectionProps) {
           )
         })}
       </div>
+      {asked === undefined ? null : (
+        <Confirm
+          title={`Delete the file of ${asked.column}`}
+          action="Delete file"
+          run={async () => {
+            await perform('deleteFile', asked)
+            announce('File deleted')
+            onChange()
+          }}
+          onClose={() => setAsked(undefined)}
+        >
+          <p>Its content is destroyed. The record stays.</p>
+        </Confirm>
+      )}
     </section>
   )
 }

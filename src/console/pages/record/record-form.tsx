@@ -62,8 +62,9 @@ export function RecordForm({ table, record, onWritten, onCancel }: RecordFormPro
     <form
       class="record-form"
       onSubmit={submit}
-      onKeyDown={({ key }) => {
-        if (key === 'Escape') onCancel(failure !== undefined)
+      onKeyDown={({ key, isComposing }) => {
+        // What was written is dropped by the button only.
+        if (key === 'Escape' && !isComposing && Object.keys(draft).length === 0) onCancel(failure !== undefined)
       }}
     >
       {failure === undefined ? null : <Failure error={failure} />}
@@ -72,7 +73,11 @@ export function RecordForm({ table, record, onWritten, onCancel }: RecordFormPro
           <div key={column.name}>
             <label for={`field-${column.name}`}>
               {column.name}
-              <span class="faint"> {column.type.toLowerCase()}</span>
+              <span class="faint">
+                {' '}
+                {column.type.toLowerCase()}
+                {column.required && record === undefined ? ', required' : ''}
+              </span>
             </label>
             <FieldInput
               column={column}

@@ -2,11 +2,12 @@
 import './record.css'
 import { useState } from 'preact/hooks'
 import { announce } from '../../app/announce.ts'
-import { ApiError } from '../../app/api.ts'
+import { ApiError, perform } from '../../app/api.ts'
 import type { TableDescription } from '../../app/contract.ts'
 import { Link } from '../../app/link.tsx'
 import { go, type PageProps, replace } from '../../app/router.ts'
 import { tableOf } from '../../app/session.ts'
+import { Confirm } from '../../ui/confirm.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { Failure } from '../../ui/failure.tsx'
 import { Page } from '../../ui/page.tsx'
@@ -16,7 +17,6 @@ import { WhoSaw } from '../audit/who-saw.tsx'
 import { NoSuchTable } from '../tables/no-such-table.tsx'
 import { changeCount } from '../tables/record-count.ts'
 import { forgetView } from '../tables/table-view.ts'
-import { DeleteDialog } from './delete-dialog.tsx'
 import { FieldSection } from './fields.tsx'
 import { FileSection } from './files.tsx'
 import { useRecord } from './one-record.ts'
@@ -109,18 +109,29 @@ function StoredRecord({ table, id }: { readonly table: TableDescription; readonl
         </div>
       )}
       {mode === 'delete' && record !== undefined ? (
-        <DeleteDialog
-          table={table.name}
-          record={record}
-          onDeleted={() => {
+        <Confirm
+          title="Delete this record"
+          action="Delete record"
+          run={async () => {
+            // One that was written meanwhile is not deleted.
+            const options = record.version === undefined ? {} : { ifVersion: record.version }
+            await perform('deleteOne', { table: table.name, id, options })
             changeCount(table.name, -1)
             forgetView()
             forgetRevealed()
             announce('Record deleted')
             replace(['tables', table.name])
           }}
-          onClose={() => setMode('read')}
-        />
+          onClose={(isRefused) => {
+            setMode('read')
+            if (isRefused) reload()
+          }}
+        >
+          <p>
+            All its fields, tokens and files are deleted: <span class="mono">{id}</span> of {table.name}. The audit trail keeps
+            what happened to it.
+          </p>
+        </Confirm>
       ) : null}
     </Page>
   )

@@ -82,7 +82,7 @@ export function TokensPage() {
               disabled={found.length === 0 || outcome.kind === 'running'}
               onClick={() => void lookUp()}
             >
-              Look up {Math.min(found.length, MAX_TOKENS).toLocaleString('en')}
+              Look up{found.length === 0 ? '' : ` ${Math.min(found.length, MAX_TOKENS).toLocaleString('en')}`}
             </button>
             <span class="faint" role="status">
               {foundWords(found.length)}

@@ -77,8 +77,10 @@ function createColumns({ columns }: TableDescription): GridColumns {
       const sizes = visible().map((column) => column.getSize())
       const left = available - sizes.reduce((sum, size) => sum + size, 0)
       const wide = sizes.filter((size) => size > HIDDEN_WIDTH).length
-      const more = left > 0 && wide > 0 ? Math.floor(left / wide) : 0
-      return sizes.map((size) => (size > HIDDEN_WIDTH ? size + more : size))
+      if (left <= 0 || wide === 0) return sizes
+      const more = Math.floor(left / wide)
+      const last = sizes.findLastIndex((size) => size > HIDDEN_WIDTH)
+      return sizes.map((size, at) => (size > HIDDEN_WIDTH ? size + more + (at === last ? left % wide : 0) : size))
     },
     widthOf: (name) => model.getColumn(name)?.getSize() ?? DEFAULT_WIDTH,
     resize: (name, width) => model.setColumnSizing((sizes) => ({ ...sizes, [name]: Math.round(width) })),

@@ -126,7 +126,8 @@ const DRAWN = ['row', 'top', 'content', 'columns', 'current', 'revealed', 'table
 
 /** A row that is not read yet, or whose record was deleted since it was. */
 function NoRecord({ content, isCell = false }: { readonly content: RowContent<UntypedRecord>; readonly isCell?: boolean }) {
-  if (content === undefined) return <span class="skeleton" />
+  // A header of a row has a name from the first.
+  if (content === undefined) return <span class="skeleton">{isCell ? null : <span class="spoken">not read yet</span>}</span>
   return isCell ? null : <span class="faint">deleted</span>
 }
 

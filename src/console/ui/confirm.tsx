@@ -1,8 +1,8 @@
 /** Asks before what cannot be taken back, and does it: with the name typed where that is asked for. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { Dialog } from '../../ui/dialog.tsx'
-import { messageOf } from '../../ui/failure.tsx'
+import { Dialog } from './dialog.tsx'
+import { messageOf } from './failure.tsx'
 
 /** What is asked. */
 export interface ConfirmProps {
@@ -13,7 +13,8 @@ export interface ConfirmProps {
   readonly typed?: string
   readonly children: ComponentChildren
   run(): Promise<void>
-  onClose(): void
+  /** Called with true if it was refused: what was asked about may be another one now. */
+  onClose(isRefused: boolean): void
 }
 
 /** Draws the dialog. It closes when it is done. */
@@ -29,14 +30,15 @@ export function Confirm({ title, action, typed, children, run, onClose }: Confir
     setFailed('')
     try {
       await run()
-      onClose()
+      onClose(false)
     } catch (error) {
       setFailed(messageOf(error))
       setBusy(false)
     }
   }
+  const close = (): void => onClose(failed !== '')
   return (
-    <Dialog label={title} onClose={onClose}>
+    <Dialog label={title} onClose={close}>
       <form class="dialog confirm" onSubmit={submit}>
         <h2>{title}</h2>
         {children}
@@ -61,7 +63,7 @@ export function Confirm({ title, action, typed, children, run, onClose }: Confir
           </p>
         )}
         <div class="actions">
-          <button type="button" class="button quiet" autofocus={typed === undefined} onClick={onClose}>
+          <button type="button" class="button quiet" autofocus={typed === undefined} onClick={close}>
             Cancel
           </button>
           <button type="submit" class="button danger" disabled={!isReady}>
