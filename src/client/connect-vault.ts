@@ -62,6 +62,9 @@ export const OPERATIONS = {
   checkPolicy: '',
 } as const satisfies Readonly<Partial<Record<OperationName, string>>>
 
+/** Work without an idempotency key. It can go on in the vault after its answer was lost, and a second request would do it again. */
+const WORK: ReadonlySet<string> = new Set(['rotateKeys', 'destroyKey'] satisfies OperationName[])
+
 /** Records of a page without `limit`. */
 const PAGE_SIZE = 25
 
@@ -125,6 +128,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
       headers: { 'content-type': 'application/json' },
       body: () => body,
       key,
+      isWork: WORK.has(name),
       isConditional: body.includes('"ifVersion":'),
       signal,
       read,

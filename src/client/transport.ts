@@ -32,6 +32,8 @@ export interface Outgoing<T> {
   readonly body?: (() => Body) | undefined
   /** True if the body can be read once only: such a request is not sent again. */
   readonly isOnce?: boolean
+  /** True for a change without a key: it is not sent again after its answer was lost. */
+  readonly isWork?: boolean
   /** The idempotency key of a write; undefined for a read. */
   readonly key: string | undefined
   /** True if a write that was `aborted` would be so again. */
@@ -72,7 +74,7 @@ export function createTransport({ base, bearers, fetch, timeoutMs, retries, head
       const done = await attempt(outgoing, `Bearer ${headerText('A credential', await bearer)}`)
       if ('value' in done) return done.value
       const isRenewing = done.again === 'renew' && refused === undefined && bearers.isRenewable
-      const isOver = done.again === 'yes' ? attempts >= retries : !isRenewing
+      const isOver = done.again === 'yes' ? outgoing.isWork === true || attempts >= retries : !isRenewing
       if (isOver || outgoing.isOnce === true) throw done.error
       if (isRenewing) refused = bearer
       else await pause(Math.max(done.waitMs ?? 0, waitAfter(attempts++)), outgoing.signal)
@@ -101,7 +103,7 @@ export function createTransport({ base, bearers, fetch, timeoutMs, retries, head
       // What the request itself is wrong about.
       if (VaultError.isGenuine(error)) return { error, again: 'no' }
       const why = controller.signal.aborted ? 'The vault did not answer in time.' : 'The connection failed.'
-      return { error: lost(key !== undefined, why, error), again: 'yes' }
+      return { error: lost(isWrite(outgoing), why, error), again: 'yes' }
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener?.('abort', abort)
@@ -114,6 +116,10 @@ export function headerText(name: string, given: unknown): string {
   const text = String(given).trim()
   if (/^[\x21-\x7e]+$/.test(text)) return text
   throw new VaultError('invalid_request', `Request failed. ${name} must be visible ASCII characters.`)
+}
+
+function isWrite({ key, isWork = false }: Pick<Outgoing<unknown>, 'key' | 'isWork'>): boolean {
+  return isWork || key !== undefined
 }
 
 /** It can have changed since it was read last, which the compiler does not know. */

@@ -109,6 +109,12 @@ describe('the client', () => {
     }
   })
 
+  it('does not send work again that has no key, and says that it may go on', async () => {
+    const { asked, session } = await scripted(['cut'])
+    await expect(session.perform('rotateKeys', {})).rejects.toMatchObject({ code: 'outcome_unknown' })
+    expect(asked.map(({ key }) => key)).toEqual(['undefined'])
+  })
+
   it('waits as long as the server asks', async () => {
     const { asked, write } = await scripted([{ status: 429, ...HTML, headers: { 'retry-after': '1' } }])
     await write()

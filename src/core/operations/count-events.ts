@@ -58,7 +58,9 @@ export const countEvents: Operation<CountEventsInput, CountRequest, EventCounts>
   members: ['from', 'to', 'bins', 'filter'],
   recorded: { from: 'value', to: 'value', bins: 'number', filter: RECORDED_EVENT_QUERY.filterOps },
   parse({ from: startTime, to: endTime, bins, filter = {} }) {
-    if (typeof filter !== 'object' || filter === null) throw fault('invalid_request')`filter must be an object.`
+    if (typeof filter !== 'object' || filter === null || Array.isArray(filter))
+      throw fault('invalid_request')`filter must be an object.`
+    if ('startTime' in filter || 'endTime' in filter) throw fault('invalid_request')`filter has no times. Use from and to.`
     const query = parseEventQuery({ filterOps: { ...filter, startTime, endTime } })
     const { from, to } = query.filter
     if (from === undefined || to === undefined || from >= to)

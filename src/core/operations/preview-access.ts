@@ -14,6 +14,7 @@ import { type Access, accessOf } from '../policy/create-access.ts'
 import { parseDraft, withDraft } from '../policy/draft.ts'
 import { describeKnown, type KnownTable } from '../policy/known-schema.ts'
 import type { PolicyDefinition } from '../policy/statement.ts'
+import { isComparable, type TableAccess } from '../policy/table-access.ts'
 import { showRecords, type UntypedRecord } from '../records/show-records.ts'
 import { NONE_LOWERED, REDACTIONS, type Redaction } from '../redaction.ts'
 import { evaluateAccessInSlices, type FoundRows } from '../row-access/evaluate-access.ts'
@@ -113,8 +114,10 @@ export const previewAccess: Operation<PreviewAccessInput, PreviewRequest, Previe
   },
   async execute(context, { other, table, draft, ...page }) {
     const { policy, event } = context
-    event.setSeenAs(seenAsBy(policy, other))
+    // Of a refused caller, who can send any text, no attribute is recorded.
+    event.setSeenAs(seenAsBy(policy, { roles: other.roles }))
     assertOwner(context)
+    event.setSeenAs(seenAsBy(policy, other))
     const draftPolicy = draft === undefined ? undefined : policyWith(policy, draft)
     if (draftPolicy !== undefined) event.setSeenAs(seenAsBy(draftPolicy, other))
     const schema = context.readSchema()
@@ -169,8 +172,10 @@ async function showPage(
   context: OperationContext,
   { table, seen, drafted, after, limit, redaction }: PageSeen,
 ): Promise<Pick<PreviewedAccess, 'records' | 'next'>> {
+  const own = requireAccess(context, table, 'READ')
+  for (const access of [seen, drafted]) if (access !== undefined) assertComparable(own, access.table(table))
   const which = { page: { order: 'asc', limit }, lookup: undefined, after, isResumable: false, signal: undefined } as const
-  const found = await findRecords(context, requireAccess(context, table, 'READ'), which)
+  const found = await findRecords(context, own, which)
   context.event.addRows(
     table,
     found.rows.map(({ row }) => row.id),
@@ -188,6 +193,16 @@ async function showPage(
     ...(draft === undefined ? {} : { draft: seenRecord(at(draft, index)) }),
   }))
   return found.next === undefined ? { records } : { records, next: found.next }
+}
+
+/** Throws `unprocessable` if conditions of another one compare what the caller is not shown: which records they let through would identify its values. */
+function assertComparable(own: TableAccess, { table, conditionColumns }: TableAccess): void {
+  const column = conditionColumns.find((one) => !isComparable(own, one))
+  if (column === undefined) return
+  throw fault('unprocessable', {
+    table: table.name,
+    column: column.name,
+  })`A condition compares column ${column.name} of table ${table.name}, which requires a purpose. State one.`
 }
 
 /** Returns the rows with what the caller who found them and another one have in common in each. */

@@ -9,6 +9,7 @@ import { accessOf } from '../policy/create-access.ts'
 import { parseDraft, withDraft } from '../policy/draft.ts'
 import { findIdleStatements, type PolicyFinding } from '../policy/policy-findings.ts'
 import { BUILT_IN_ROLES, type PolicyDefinition, type PolicyError, type PolicyPlace } from '../policy/statement.ts'
+import { isComparable } from '../policy/table-access.ts'
 import type { Filter } from '../ports/storage.ts'
 import { filterCells } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
@@ -86,7 +87,7 @@ export const checkPolicy: Operation<CheckPolicyInput, CheckPolicyInput, CheckedP
 const MAX_COUNTED = 1_000_000
 
 /** Returns what counts the records of a change; undefined where storage cannot say it exactly, or not soon. */
-function counterOf({ unit: { storage }, barrier, policy, layout }: OperationContext, draft: Policy) {
+function counterOf({ unit: { storage }, barrier, policy, layout, access: own }: OperationContext, draft: Policy) {
   const counts = new Map<string, Promise<number | undefined>>()
   return (change: AccessChange): Promise<number | undefined> | undefined => {
     const table = layout.tables.get(change.table)
@@ -106,6 +107,8 @@ function counterOf({ unit: { storage }, barrier, policy, layout }: OperationCont
     // Each caller has another context, and so other rows.
     if (side === undefined || named === undefined || side.roles.get(role)?.contextNames.length !== 0) return undefined
     const access = accessOf(side, { roles: [role], context: { purpose: 'any' } }).table(table)
+    // A count would identify the values of a column that requires a purpose to a caller without one.
+    if (!access.conditionColumns.every((one) => isComparable(own.table(table), one))) return undefined
     const { filter, isExact } = toFilter(access.pushdownCondition({ action, columns: [named] }), filterCells(barrier, table))
     return isExact ? filter : undefined
   }

@@ -10,6 +10,7 @@ import { purposeOf } from '../policy/caller.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
+import { lengthOf } from '../util/purpose.ts'
 import type { ValueTypes } from '../values/column-type.ts'
 
 /** Input of a reveal. */
@@ -32,7 +33,7 @@ export interface RevealedValue {
   readonly type: keyof ValueTypes
 }
 
-/** Minimum length of the purpose of a reveal, in UTF-16 units. Any purpose has at most 128. */
+/** Minimum length of the purpose of a reveal, in visible characters. Any purpose has at most 128 characters. */
 const MIN_PURPOSE_LENGTH = 4
 
 /**
@@ -52,7 +53,7 @@ export const reveal: Operation<RevealInput, RevealRequest, RevealedValue> = {
   },
   async execute(context, { table, ids, column: name }) {
     const { caller, barrier, event } = context
-    if ((purposeOf(caller) ?? '').trim().length < MIN_PURPOSE_LENGTH)
+    if (lengthOf(purposeOf(caller) ?? '') < MIN_PURPOSE_LENGTH)
       throw fault(
         'unprocessable',
       )`A purpose of ${MIN_PURPOSE_LENGTH} to 128 characters is required. State why the value is needed.`

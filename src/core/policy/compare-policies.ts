@@ -63,6 +63,8 @@ interface ReadAccess {
   readonly key: string
 }
 
+const DENIED: ReadAccess = { access: { decision: 'DENIED' }, key: 'DENIED' }
+
 function changeOf(before: ReadAccess, after: ReadAccess): Pick<AccessChange, 'before' | 'after'> | undefined {
   return before.key === after.key ? undefined : { before: before.access, after: after.access }
 }
@@ -72,8 +74,7 @@ function readAudit(policy: Policy, role: string): ReadAccess {
     const access = createRowAccess(table, rulesFor(policy, [role], table), true)
     return access.meets({ action: 'AUDIT', columns: [] })
   })
-  const decision = isGranted ? 'ALLOWED' : 'DENIED'
-  return { access: { decision }, key: decision }
+  return isGranted ? { access: { decision: 'ALLOWED' }, key: 'ALLOWED' } : DENIED
 }
 
 /** Returns what reads the access of a role to the columns of a table. */
@@ -85,6 +86,8 @@ function reader(policy: Policy, role: string, table: Table): (column: Column, ac
   const worst = createRowAccess(table, without('ALLOW'), true)
   const best = createRowAccess(table, without('DENY'), true)
   return (column, action) => {
+    // What no row grants is the same whatever its conditions are.
+    if (!best.allows(action, column)) return DENIED
     const relevant = open.filter((rule) => appliesTo(rule, actionsImplying(action, column), column))
     const conditions = (effect: Rule['effect']) =>
       [...new Set(relevant.flatMap((rule) => (rule.effect === effect ? (rule.when?.key ?? []) : [])))].sort()
@@ -92,7 +95,7 @@ function reader(policy: Policy, role: string, table: Table): (column: Column, ac
     const isRead = action === 'READ'
     const [level, highestLevel] = isRead ? [worst.level(column), best.level(column)] : []
     const access: RoleAccess = {
-      decision: worst.allows(action, column) ? 'ALLOWED' : best.allows(action, column) ? 'CONDITIONAL' : 'DENIED',
+      decision: worst.allows(action, column) ? 'ALLOWED' : 'CONDITIONAL',
       ...(level === undefined ? {} : { level }),
       ...(highestLevel === undefined ? {} : { highestLevel }),
       ...(when.length === 0 ? {} : { when }),

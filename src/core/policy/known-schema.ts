@@ -9,7 +9,7 @@ import { type Access, accessOf } from './create-access.ts'
 import { type ColumnExplanation, decisionOn, evaluateRules, relevantRules, type StatementExplanation } from './explain-access.ts'
 import type { Rule } from './rule.ts'
 import type { Action, Effect } from './statement.ts'
-import type { TableAccess } from './table-access.ts'
+import { isComparable, type TableAccess } from './table-access.ts'
 
 /** Whether an action is granted: in every row, in some rows, or in none. */
 export type Decision = ColumnExplanation['decision']
@@ -149,5 +149,5 @@ function isKnownRule({ layout }: Policy, access: Access, { targets, when }: Rule
   const [target] = targets
   const table = target?.table === undefined ? undefined : layout.tables.get(target.table)
   if (when === undefined || table === undefined) return when === undefined
-  return when.columns.every((column) => access.table(table).highestLevel(column) === 'PLAIN_TEXT')
+  return when.columns.every((column) => isComparable(access.table(table), column))
 }

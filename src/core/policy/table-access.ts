@@ -116,6 +116,11 @@ export function createTableAccess(table: Table, rules: readonly Rule[], caller: 
   }
 }
 
+/** True if the caller can compare values of the column: they are shown some in plain text. */
+export function isComparable({ highestLevel }: Pick<TableAccess, 'highestLevel'>, column: Column): boolean {
+  return highestLevel(column) === 'PLAIN_TEXT'
+}
+
 /** True if a rule applies in a row with this truth. Unknown does not grant, and it denies. */
 export function appliesFor(effect: Effect, truth: Truth): boolean {
   return effect === 'ALLOW' ? truth === true : truth !== false

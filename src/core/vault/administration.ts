@@ -7,7 +7,7 @@ import { fault, isVaultError } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { perform, withVerb } from '../execution/perform.ts'
+import { perform, withVerb, withVerbOf } from '../execution/perform.ts'
 import type { MaintenanceJob } from '../maintenance/jobs.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { KeyRotation } from '../rotation/rotate-keys.ts'
@@ -176,39 +176,45 @@ export interface Performing {
 export async function makeCall({ context, vault }: Performing, name: keyof Calls, input: unknown): Promise<unknown> {
   const asked: AdministrativeCall<never, unknown> = CALLS[name]
   if (vault === undefined)
-    throw withVerb(
-      asked.verb,
-      () => fault('failed_precondition')`It is not part of a transaction. Use a session of the vault itself.`,
-    )
+    throw withVerbOf(asked, fault('failed_precondition')`It is not part of a transaction. Use a session of the vault itself.`)
+  const current = vault()
   await permit(context, asked, input)
-  // The vault checks what it is given.
-  return asked.run(vault(), input as never, context)
+  try {
+    // The vault checks what it is given.
+    return await asked.run(current, input as never, context)
+  } catch (error) {
+    // The event of its beginning says that it was granted, which is not that it succeeded.
+    if (!asked.isRecorded) throw error
+    return perform(
+      context,
+      asking(asked, () => Promise.reject(error)),
+      input as object,
+    )
+  }
 }
 
 /** Throws unless the caller may make this call with these members. A refusal is recorded, and a call that is recorded. */
-async function permit(
-  context: SessionContext,
-  { action, verb, grant, recorded, isRecorded }: AdministrativeCall<never, unknown>,
-  input: unknown,
-): Promise<void> {
-  const members = Object.keys(recorded)
-  const asking: Operation<object, undefined, undefined> = {
-    action,
-    resourceType: 'VAULT',
-    verb,
-    members: members as never[],
-    recorded,
-    parse: () => undefined,
-    async execute(current) {
-      assertGranted(current, grant)
-      return undefined
-    },
-  }
+async function permit(context: SessionContext, asked: AdministrativeCall<never, unknown>, input: unknown): Promise<void> {
+  const { verb, grant, recorded, isRecorded } = asked
   const now = context.current()
   const isSilent =
     !isRecorded && (grant === undefined || (grant === 'ALL' ? now.access.allowsEverything : now.access.allowsAudit))
-  if (!isSilent || typeof input !== 'object' || input === null) await perform(context, asking, input as object)
-  else withVerb(verb, () => readInput(() => assertMembers(input, members)))
+  if (!isSilent || typeof input !== 'object' || input === null)
+    await perform(
+      context,
+      asking(asked, async (current) => assertGranted(current, grant)),
+      input as object,
+    )
+  else withVerb(verb, () => readInput(() => assertMembers(input, Object.keys(recorded))))
+}
+
+/** Returns the operation that only records a call, with what comes of it. */
+function asking(
+  { action, verb, recorded }: AdministrativeCall<never, unknown>,
+  execute: Operation<object, undefined, void>['execute'],
+): Operation<object, undefined, void> {
+  const members = Object.keys(recorded) as never[]
+  return { action, resourceType: 'VAULT', verb, members, recorded, parse: () => undefined, execute }
 }
 
 function assertGranted(context: SessionContext, grant: 'ALL' | 'AUDIT' | undefined): void {

@@ -59,7 +59,8 @@ function fileResponse({ type, bytes, codings }: ConsoleFile, accepted: string): 
       ...HEADERS,
       'content-type': type,
       'cache-control': 'public, max-age=31536000, immutable',
-      vary: 'accept-encoding',
+      // In place of a `vary` of the host, whose CORS answers each origin in its own way.
+      vary: 'accept-encoding, origin',
       ...(coding === undefined ? {} : { 'content-encoding': coding }),
     },
     body: coding === undefined ? bytes : codings[coding],

@@ -11,6 +11,10 @@ const TABLES = {
     country: column.string({ encrypted: false, redaction: 'PLAIN_TEXT' }),
     risk: column.integer({ redaction: 'PLAIN_TEXT', token: 'random' }),
   },
+  patients: {
+    name: column.string({ redaction: 'PLAIN_TEXT' }),
+    weight: column.integer({ encrypted: false, redaction: 'PLAIN_TEXT', requires: ['purpose'] }),
+  },
 }
 const POLICY = {
   support: ['ALLOW READ ON customers.name'],
@@ -112,7 +116,7 @@ it('one event says who looked, as whom, and at what', async () => {
     table: 'customers',
   })
   await as('VAULT_OWNER').previewAccess({ roles: ['fresh'], context, table: 'customers', limit: 1, draft })
-  await expect(as('support').previewAccess({ roles: ['analyst'] })).rejects.toMatchObject({ code: 'forbidden' })
+  await expect(as('support').previewAccess({ roles: ['analyst'], context })).rejects.toMatchObject({ code: 'forbidden' })
   const seen = (await events()).map(({ context: { actor }, request, response: { code, data } }) => ({
     actor,
     request,
@@ -120,7 +124,7 @@ it('one event says who looked, as whom, and at what', async () => {
     data,
   }))
   expect(seen).toMatchObject([
-    { code: 401, request: { actionType: 'GET', seenAs: { roles: ['analyst'], context: {} } } },
+    { code: 401, request: { actionType: 'GET' } },
     {
       code: 200,
       request: { seenAs: { roles: ['fresh'], context: { country: 'SE', home: 'ann@acme.example' } } },
@@ -137,6 +141,33 @@ it('one event says who looked, as whom, and at what', async () => {
     },
   ])
   expect(seen).toHaveLength(3)
+  expect(seen[0]?.request.seenAs).toEqual({ roles: ['analyst'], context: {} })
+})
+
+it('no condition of another caller, or of a draft, identifies the values of a column that requires a purpose', async () => {
+  const { vault, session } = await open()
+  await session.insert('patients', [{ fields: { name: 'Ann', weight: 61 } }, { fields: { name: 'Bo', weight: 82 } }])
+  const heavy = ['ALLOW READ ON patients.name WHERE weight > ctx.least', 'ALLOW UPDATE ON patients.name WHERE weight > 70']
+  const input = { roles: ['heavy'], context: { least: 70 }, table: 'patients', draft: { heavy } }
+  const message = 'Preview failed. A condition compares column "weight" of table "patients", which requires a purpose. State one.'
+  const counts = async (purpose: object) => {
+    const { changes } = await vault.as({ ...OWNER, ...purpose }).checkPolicy({ roles: { heavy: heavy.slice(1) } })
+    return changes.flatMap(({ action, records }) => (action === 'UPDATE' ? [records] : []))
+  }
+  await expect(vault.as(OWNER).previewAccess(input)).rejects.toMatchObject({ code: 'unprocessable', message })
+  expect(await counts({})).toEqual([undefined])
+  expect(
+    (await vault.as(OWNER).previewAccess({ ...input, context: {}, draft: { heavy: heavy.slice(0, 1) } })).records,
+  ).toHaveLength(2)
+  const purpose = { purpose: 'CASE-7' }
+  const { records } = await vault.as({ ...OWNER, ...purpose }).previewAccess(input)
+  expect(records.map(({ draft }) => draft?.fields)).toEqual([{}, { name: 'Bo' }])
+  expect(await counts(purpose)).toEqual([1])
+  // READ of a mask implies no SEARCH, whatever its condition is.
+  const { changes } = await vault
+    .as(OWNER)
+    .checkPolicy({ roles: { some: ["ALLOW READ ON customers.name WHERE country = 'SE'"] } })
+  expect(changes.map(({ action, records: count }) => [action, count])).toEqual([['READ', 2]])
 })
 
 it('a draft is refused at its place, and its texts are in no event', async () => {

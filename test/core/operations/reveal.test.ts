@@ -58,7 +58,7 @@ describe('a reveal', () => {
 
   it('is refused without a purpose of 4 to 128 characters, and no value is in its event', async () => {
     const { eventsBy, reveal } = await open()
-    for (const given of [{}, { purpose: 'abc' }, { purpose: 'a     ' }])
+    for (const given of [{}, { purpose: 'abc' }, { purpose: 'a     ' }, { purpose: '😀😀' }, { purpose: 'abc\u200b\u200b' }])
       await expect(reveal('desk', 'name', given)).rejects.toMatchObject({ code: 'unprocessable' })
     expect(await reveal('desk', 'name', { purpose: 'abcd' })).toMatchObject({ value: 'Ann' })
     expect(JSON.stringify(await eventsBy('desk'))).not.toContain('Ann')

@@ -135,6 +135,8 @@ describe('a count', () => {
     const { vault, owner } = await open()
     const range = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z', bins: 1 }
     await expect(vault.as(callerOf('plain')).perform('countEvents', range)).rejects.toMatchObject({ code: 'forbidden' })
+    const timed = { ...range, filter: { startTime: range.from } as object }
+    await expect(owner.perform('countEvents', timed)).rejects.toMatchObject({ code: 'invalid_request' })
     await expect(owner.perform('countEvents', { ...range, to: range.from })).rejects.toMatchObject({ code: 'invalid_request' })
     for (const bins of [0, 201, 1.5])
       await expect(owner.perform('countEvents', { ...range, bins })).rejects.toMatchObject({ code: 'out_of_range' })

@@ -133,7 +133,7 @@ it('are in every event, and say who looked at a record and why', async () => {
 
 it('are texts of one line, and the one to which a context is bound', async () => {
   const { vault } = await filled()
-  for (const purpose of ['', ' ', 'x'.repeat(129), 'two\nlines', 'a\u2028b', 5, null])
+  for (const purpose of ['', ' ', 'x'.repeat(129), 'two\nlines', 'a\u2028b', '\u200b\u3164\u2800', '\u202egnp.7', 5, null])
     expect(() => vault.as({ ...OWNER, purpose: purpose as string }), String(purpose)).toThrow('"purpose" is missing or invalid')
   expect(() => vault.as({ ...OWNER, context: { purpose: 5 } })).toThrow('"context.purpose"')
   expect(() => vault.as({ ...OWNER, purpose: 'a', context: { purpose: 'b' } })).toThrow('not the one of its context')

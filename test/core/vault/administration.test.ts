@@ -38,6 +38,22 @@ describe('administration by a caller', () => {
     expect(steps.length).toBeGreaterThan(byOwner.length)
   })
 
+  it('records a call that the vault then refuses as one that failed', async () => {
+    const { vault, owner } = await open()
+    await expect(owner.perform('destroyKey', { version: 2 })).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringMatching(/^Destroying the key failed\. Root key 2/),
+    })
+    await expect(owner.perform('rotateKeys', { pace: 0 })).rejects.toMatchObject({ code: 'invalid_request' })
+    const asked = (await eventsOf(vault)).filter(({ action }) => action === 'ROTATE_KEYS' || action === 'DESTROY_KEY')
+    expect(asked.map(({ action, code, content }) => [action, code, content])).toEqual([
+      ['DESTROY_KEY', 200, '{"version":2}'],
+      ['DESTROY_KEY', 422, '{"version":2}'],
+      ['ROTATE_KEYS', 200, '{"pace":0}'],
+      ['ROTATE_KEYS', 400, '{"pace":0}'],
+    ])
+  })
+
   it('is refused without ALL, which is recorded; reading again and again by an owner is not', async () => {
     const { vault, owner } = await open()
     const auditor = vault.as(callerOf('auditor'))
@@ -51,7 +67,11 @@ describe('administration by a caller', () => {
     await expect(owner.perform('describeKeys', { other: true } as never)).rejects.toMatchObject({ code: 'invalid_request' })
     expect((await eventsOf(vault)).length).toBe(before + 6)
     await vault.transaction(async (inside) => {
-      await expect(inside.as(OWNER).perform('listJobs', {})).rejects.toMatchObject({ code: 'failed_precondition' })
+      await expect(inside.as(OWNER).perform('listJobs', {})).rejects.toMatchObject({
+        name: 'VaultError',
+        code: 'failed_precondition',
+        message: expect.stringMatching(/^The list of jobs failed\. It is not part of a transaction/),
+      })
     })
   })
 
