@@ -330,7 +330,8 @@ export function createSession<S extends SchemaDefinition>(performing: Performing
     previewAccess: (given: PreviewAccessInput) => perform(context, previewAccess, given),
     checkPolicy: (given: CheckPolicyInput) => perform(context, checkPolicy, given),
     perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>, options?: PerformOptions) =>
-      Object.hasOwn(CALLS, name)
+      // Not every name that comes from outside is text.
+      typeof name === 'string' && Object.hasOwn(CALLS, name)
         ? makeCall(performing, name as keyof typeof CALLS, input)
         : performNamed(context, name as NameOf, input as InputOf<NameOf>, options),
   }
