@@ -54,6 +54,7 @@ export const AUDIT_EXAMPLE: RouteExample = {
           message: '',
           timestamp: EXAMPLE.preciseTime,
           data: { content: '{"table":"customers","id":"*REDACTED*"}' },
+          level: 'MASKED',
         },
       },
     ],
