@@ -9,7 +9,10 @@ import { builtCommand } from './built-command.ts'
 
 const TOP = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** What a run printed, and its exit code; null if a signal ended it. */
+/** Lines of progress, which work prints that takes longer than a second: on a slow machine. */
+const PROGRESS = /^[\d,]+ (of [\d,]+ )?\w+, [\d,]+\/s(, [\d.]+ \w+ left)?\n/gm
+
+/** What a run printed, but for its progress, and its exit code; null if a signal ended it. */
 export interface CommandResult {
   readonly code: number | null
   readonly stdout: string
@@ -66,7 +69,7 @@ export function startCommand(args: readonly string[], { folder, env = {}, input 
   child.stdin.end(input)
   const ended = new Promise<CommandResult>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code) => resolve({ code, ...printed }))
+    child.once('close', (code) => resolve({ code, ...printed, stderr: printed.stderr.replace(PROGRESS, '') }))
   })
   return {
     child,
