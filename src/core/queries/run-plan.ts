@@ -10,6 +10,7 @@ import { unreachable } from '../util/causes.ts'
 import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
+import { totalsOfIndex } from './index-totals.ts'
 import { joinRows } from './join-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
 import { createRowReader, createValueReader, type Scanning, scanRows, TableScan } from './scan-rows.ts'
@@ -102,6 +103,11 @@ async function totals(context: Scanning, plan: Plan, { aggregates, ...running }:
       const cells = await context.storage.aggregate(first.source.table.physical.name, first.filter, strategy.aggregates)
       return resultsOfCells(aggregates, cells)
     }
+    case 'heads':
+      return (
+        (await totalsOfIndex(context.indexes, strategy.candidates, aggregates)) ??
+        (await totalsOfTable(context, plan, { ...running, aggregates }))
+      )
     case 'column':
       return totalsOfColumn(context, plan, { ...running, aggregates, column: strategy.column })
     case 'totals':

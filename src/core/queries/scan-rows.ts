@@ -4,7 +4,9 @@ import type { ColumnRef } from '../expressions/condition.ts'
 import { LongMatch } from '../expressions/like.ts'
 import type { Filter, Page, PhysicalType, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
+import type { IndexReader } from '../sealed-index/index-reader.ts'
 import type { BudgetMeter } from './budget-meter.ts'
+import { candidateRows } from './candidate-rows.ts'
 import { createResidualFilter, type ResidualFilter } from './residual-filter.ts'
 import {
   type BufferedRow,
@@ -34,6 +36,7 @@ const NO_ROWS: ScannedRows = []
 export interface Scanning {
   readonly storage: StorageReads
   readonly barrier: Barrier
+  readonly indexes: IndexReader
 }
 
 /** A table to scan. */
@@ -58,6 +61,7 @@ export function scanRows(context: Scanning, scanned: ScannedTable): TableScan<re
  */
 export class TableScan<Batch extends { readonly length: number }> {
   readonly #storage: StorageReads
+  readonly #indexes: IndexReader
   readonly #scanned: ScannedTable
   readonly #reader: SliceReader<Batch>
   readonly #filter: Filter
@@ -65,6 +69,10 @@ export class TableScan<Batch extends { readonly length: number }> {
   readonly #readsBytes: boolean
   /** The page to read after the rows; undefined if there is none. */
   #page: Page | undefined
+  /** The ids of the rows to read, if an index found them. */
+  #candidates: Float64Array | undefined
+  /** True until an index was asked, if there is one. */
+  #asksIndex: boolean
   #rows: ScannedRows = NO_ROWS
   /** Frees the memory of these rows. */
   #free: (() => void) | undefined
@@ -80,8 +88,10 @@ export class TableScan<Batch extends { readonly length: number }> {
   /** True if the event loop must turn before more is read. */
   #mustYield = false
 
-  constructor({ storage }: Scanning, scanned: ScannedTable, reader: SliceReader<Batch>) {
+  constructor({ storage, indexes }: Scanning, scanned: ScannedTable, reader: SliceReader<Batch>) {
     this.#storage = storage
+    this.#indexes = indexes
+    this.#asksIndex = scanned.plan.candidates.length > 0 && scanned.extraFilter === undefined
     this.#scanned = scanned
     this.#reader = reader
     this.#filter = both(scanned.plan.filter, scanned.extraFilter)
@@ -104,6 +114,7 @@ export class TableScan<Batch extends { readonly length: number }> {
         this.#start = 0
         this.#free?.()
         this.#free = undefined
+        if (this.#asksIndex) await this.#askIndex()
         const page = this.#page
         if (page === undefined) return undefined
         this.#addPage(page, await this.#readPage(page))
@@ -116,10 +127,26 @@ export class TableScan<Batch extends { readonly length: number }> {
     return undefined
   }
 
+  async #askIndex(): Promise<void> {
+    this.#asksIndex = false
+    this.#candidates = await candidateRows(this.#indexes, this.#scanned.plan.candidates, this.#wanted)
+  }
+
   #readPage(page: Page): Promise<ScannedPage> {
     const { name } = this.#scanned.plan.source.table.physical
     const read = this.#reader.readsOnlyBodies ? readScannedBodies : readScannedRows
-    return read(this.#storage, name, this.#filter, page)
+    if (this.#candidates === undefined) return read(this.#storage, name, this.#filter, page)
+    return this.#readCandidates(this.#candidates, read, page)
+  }
+
+  /** Reads the rows of the next candidates. Those that storage has no more, or that its filter leaves out, are not among them. */
+  async #readCandidates(candidates: Float64Array, read: typeof readScannedRows, page: Page): Promise<ScannedPage> {
+    const ids = [...candidates.subarray(0, page.limit)]
+    this.#candidates = candidates.subarray(ids.length)
+    const filter: Filter = { kind: 'in', column: 'id', values: ids }
+    const { after, ...whole } = page
+    const found = await read(this.#storage, this.#scanned.plan.source.table.physical.name, both(this.#filter, filter), whole)
+    return { ...found, next: this.#candidates.length === 0 ? undefined : ids.at(-1) }
   }
 
   #addPage(page: Page, { rows, next, free }: ScannedPage): void {

@@ -1,0 +1,90 @@
+/** Sets of order keys as ranges: what a condition leaves of them, and their union, intersection and complement. */
+import { compareKeys, NULL_KEY } from './order-key.ts'
+
+/** The keys from `low` up to `high`, without `high`. */
+export interface KeyRange {
+  readonly low: Uint8Array
+  readonly high: Uint8Array
+}
+
+/** Ranges in order, none of which touches the next. */
+export type KeyRanges = readonly KeyRange[]
+
+const FIRST: Uint8Array = new Uint8Array(0)
+
+/** No key. */
+export const NO_KEYS: KeyRanges = []
+/** The keys of all values. */
+export const VALUES: KeyRanges = [{ low: FIRST, high: NULL_KEY }]
+/** The key of null. */
+export const NULLS: KeyRanges = [{ low: NULL_KEY, high: keyAfter(NULL_KEY) }]
+/** All keys, that of null included. */
+export const EVERY_KEY: KeyRanges = [{ low: FIRST, high: keyAfter(NULL_KEY) }]
+
+/** Returns the first key after this one. */
+export function keyAfter(key: Uint8Array): Uint8Array {
+  const after = new Uint8Array(key.length + 1)
+  after.set(key)
+  return after
+}
+
+/** Returns the first key after all that begin with this one, which is not empty and does not end in the byte 0xff. */
+export function keyAfterPrefix(prefix: Uint8Array): Uint8Array {
+  const after = prefix.slice()
+  after[after.length - 1] = (after[after.length - 1] ?? 0) + 1
+  return after
+}
+
+/** Returns one range as a set; none if it is empty. */
+export function rangeOf(low: Uint8Array, high: Uint8Array): KeyRanges {
+  return compareKeys(low, high) < 0 ? [{ low, high }] : NO_KEYS
+}
+
+/** Returns the values below a key. */
+export function keysBelow(high: Uint8Array): KeyRanges {
+  return rangeOf(FIRST, high)
+}
+
+/** Returns the values from a key on. */
+export function keysFrom(low: Uint8Array): KeyRanges {
+  return rangeOf(low, NULL_KEY)
+}
+
+/** Returns the keys that are in both. */
+export function intersection(one: KeyRanges, other: KeyRanges): KeyRanges {
+  const both: KeyRange[] = []
+  for (let i = 0, j = 0; i < one.length && j < other.length; ) {
+    const [left, right] = [one[i], other[j]]
+    if (left === undefined || right === undefined) break
+    const low = compareKeys(left.low, right.low) < 0 ? right.low : left.low
+    const isLeftFirst = compareKeys(left.high, right.high) < 0
+    both.push(...rangeOf(low, isLeftFirst ? left.high : right.high))
+    if (isLeftFirst) i++
+    else j++
+  }
+  return both
+}
+
+/** Returns the keys that are in any. */
+export function union(sets: readonly KeyRanges[]): KeyRanges {
+  const sorted = sets.flat().sort((left, right) => compareKeys(left.low, right.low))
+  const joined: KeyRange[] = []
+  for (const range of sorted) {
+    const last = joined.at(-1)
+    if (last === undefined || compareKeys(last.high, range.low) < 0) joined.push(range)
+    else if (compareKeys(last.high, range.high) < 0) joined[joined.length - 1] = { low: last.low, high: range.high }
+  }
+  return joined
+}
+
+/** Returns the values that are not in a set of values. */
+export function otherValues(ranges: KeyRanges): KeyRanges {
+  let low = FIRST
+  const others: KeyRange[] = []
+  for (const range of ranges) {
+    others.push(...rangeOf(low, range.low))
+    low = range.high
+  }
+  others.push(...keysFrom(low))
+  return others
+}

@@ -1,0 +1,184 @@
+/** What a sealed index can find of a condition: for each indexed column, ranges of keys that cover every row in which the condition is true. */
+import { type Condition, MIRRORED, splitConjuncts, type Term } from '../expressions/condition.ts'
+import type { Comparator } from '../expressions/ast.ts'
+import { literalPrefix } from '../expressions/like.ts'
+import {
+  EVERY_KEY,
+  intersection,
+  type KeyRanges,
+  keyAfter,
+  keyAfterPrefix,
+  keysBelow,
+  keysFrom,
+  NO_KEYS,
+  NULLS,
+  rangeOf,
+  union,
+  VALUES,
+} from '../index-runs/key-ranges.ts'
+import { isWholeKey, orderKey } from '../index-runs/order-key.ts'
+import type { Filter } from '../ports/storage.ts'
+import type { Column, ColumnIndex } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
+import { unreachable } from '../util/causes.ts'
+import type { AggregateOutput } from './query.ts'
+
+/** The rows that an index offers for a condition. */
+export interface Candidates {
+  readonly column: Column
+  readonly index: ColumnIndex
+  /** Keys of every row in which the condition is true. */
+  readonly ranges: KeyRanges
+  /** True if the condition is true in every row with such a key. */
+  readonly isExact: boolean
+}
+
+/** Returns what the indexes of a table offer for conditions on its rows alone. A column whose index narrows nothing is left out. */
+export function candidatesOf({ indexed }: Pick<Table, 'indexed'>, conditions: readonly Condition[]): readonly Candidates[] {
+  return indexed.flatMap((column) => {
+    const found = every(conditions.map((condition) => keysWhere(condition, column, true)))
+    return column.index === undefined || found.ranges === EVERY_KEY ? [] : [{ column, index: column.index, ...found }]
+  })
+}
+
+/**
+ * Returns where a sealed index has these aggregates, without reading a row: all are of one column, and its keys decide the conditions. Undefined if a row
+ * must be read.
+ */
+export function candidatesOfTotals(
+  aggregates: readonly AggregateOutput[],
+  { candidates, conditions }: { readonly candidates: readonly Candidates[]; readonly conditions: readonly Condition[] },
+): Candidates | undefined {
+  const columns = new Set(aggregates.flatMap(({ ref }) => (ref === undefined ? [] : [ref.column])))
+  const [column] = columns
+  if (columns.size > 1 || !aggregates.every(isInKeys)) return undefined
+  if (conditions.every((condition) => splitConjuncts(condition).length === 0))
+    return column?.index === undefined ? undefined : { column, index: column.index, ranges: EVERY_KEY, isExact: true }
+  return candidates.find((one) => one.isExact && (columns.size === 0 || one.column === column))
+}
+
+/** True if an aggregate can be computed from keys. A sum of doubles is not: it is rounded once, at its end. */
+function isInKeys({ name, ref }: AggregateOutput): boolean {
+  return name === 'count' || name === 'min' || name === 'max' || ref?.column?.type.scale !== undefined
+}
+
+/** Keys that cover the rows in which a condition is true, and whether they are those of no other row. */
+interface Covering {
+  readonly ranges: KeyRanges
+  readonly isExact: boolean
+}
+
+/** What covers rows of which the column says nothing. */
+const UNDECIDED: Covering = { ranges: EVERY_KEY, isExact: false }
+
+/** Returns what covers the rows in which the condition is `wanted`. */
+function keysWhere(condition: Condition, column: Column, wanted: boolean): Covering {
+  switch (condition.kind) {
+    case 'truth':
+      return { ranges: condition.truth === wanted ? EVERY_KEY : NO_KEYS, isExact: true }
+    case 'and':
+    case 'or': {
+      const parts = condition.conditions.map((part) => keysWhere(part, column, wanted))
+      return (condition.kind === 'and') === wanted ? every(parts) : some(parts)
+    }
+    case 'not':
+      return keysWhere(condition.condition, column, !wanted)
+    case 'compare':
+      return keysOfComparison(condition, column, wanted)
+    case 'isNull':
+      return condition.ref.column === column ? { ranges: wanted ? NULLS : VALUES, isExact: true } : UNDECIDED
+    case 'like':
+      return wanted ? keysOfPattern(condition, column) : UNDECIDED
+    case 'hasKey':
+      return UNDECIDED
+    default:
+      return unreachable(condition)
+  }
+}
+
+/** What covers all of these. */
+function every(parts: readonly Covering[]): Covering {
+  const ranges = parts.reduce<KeyRanges>((all, part) => (part.ranges === EVERY_KEY ? all : intersection(all, part.ranges)), EVERY_KEY)
+  return { ranges, isExact: parts.every(({ isExact }) => isExact) }
+}
+
+/** What covers any of these. */
+function some(parts: readonly Covering[]): Covering {
+  if (parts.some(({ ranges }) => ranges === EVERY_KEY)) return UNDECIDED
+  return { ranges: union(parts.map(({ ranges }) => ranges)), isExact: parts.every(({ isExact }) => isExact) }
+}
+
+type Comparison = Extract<Condition, { readonly kind: 'compare' }>
+
+function keysOfComparison({ operator, left, right }: Comparison, column: Column, wanted: boolean): Covering {
+  const isMirrored = isCell(right, column)
+  const [cell, constant] = isMirrored ? [right, left] : [left, right]
+  // Numbers of different types compare as doubles, which the keys do not.
+  if (!isCell(cell, column) || constant.kind !== 'constant' || constant.type !== column.type) return UNDECIDED
+  const compared = isMirrored ? MIRRORED[operator] : operator
+  const key = orderKey(column.type, constant.value)
+  // A cut key is that of other values too: none of its rows is decided.
+  const isExact = isWholeKey(column.type, key)
+  return { ranges: keysCompared(wanted ? compared : OPPOSITE[compared], key, isExact), isExact }
+}
+
+/** Returns the keys of the values that compare so with the value of a key; those with a cut key also where only some of them do. */
+function keysCompared(operator: Comparator, key: Uint8Array, isWhole: boolean): KeyRanges {
+  const after = keyAfter(key)
+  switch (operator) {
+    case '=':
+      return rangeOf(key, after)
+    case '<':
+      return keysBelow(isWhole ? key : after)
+    case '>':
+      return keysFrom(isWhole ? after : key)
+    case '<=':
+      return keysBelow(after)
+    case '>=':
+      return keysFrom(key)
+    case '<>':
+      return isWhole ? union([keysBelow(key), keysFrom(after)]) : VALUES
+    default:
+      return unreachable(operator)
+  }
+}
+
+const OPPOSITE = { '=': '<>', '<>': '=', '<': '>=', '>=': '<', '>': '<=', '<=': '>' } as const
+
+function keysOfPattern({ ignoresCase, left, right }: Extract<Condition, { readonly kind: 'like' }>, column: Column): Covering {
+  if (ignoresCase || !isCell(left, column) || right.kind !== 'constant' || typeof right.value !== 'string') return UNDECIDED
+  const found = literalPrefix(right.value)
+  if (found === undefined) return UNDECIDED
+  const key = orderKey(column.type, found.prefix)
+  const isExact = found.isAll && isWholeKey(column.type, key)
+  const ranges = found.isWhole ? rangeOf(key, keyAfter(key)) : key.length === 0 ? VALUES : rangeOf(key, keyAfterPrefix(key))
+  return { ranges, isExact }
+}
+
+function isCell(term: Term, column: Column): boolean {
+  return term.kind === 'cell' && term.ref.column === column
+}
+
+/** True if storage finds the rows of a filter without reading all of them. */
+export function isFoundByIndex(filter: Filter, table: Table): boolean {
+  switch (filter.kind) {
+    case 'all':
+    case 'not':
+      return false
+    case 'and':
+      return filter.filters.some((part) => isFoundByIndex(part, table))
+    case 'or':
+      return filter.filters.every((part) => isFoundByIndex(part, table))
+    case 'compare':
+      return filter.operator !== '<>' && isIndexed(filter.column, table)
+    case 'in':
+    case 'isNull':
+      return isIndexed(filter.column, table)
+    default:
+      return unreachable(filter)
+  }
+}
+
+function isIndexed(physical: string, table: Table): boolean {
+  return physical === 'id' || table.byPhysical.get(physical)?.lookup === physical
+}
