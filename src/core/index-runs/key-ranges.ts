@@ -1,14 +1,14 @@
 /** Sets of order keys as ranges: what a condition leaves of them, and their union, intersection and complement. */
-import { compareKeys, NULL_KEY } from './order-key.ts'
+import { compareKeys, keyAfter, NULL_KEY } from './order-key.ts'
 
 /** The keys from `low` up to `high`, without `high`. */
-export interface KeyRange {
+export interface WholeRange {
   readonly low: Uint8Array
   readonly high: Uint8Array
 }
 
 /** Ranges in order, none of which touches the next. */
-export type KeyRanges = readonly KeyRange[]
+export type KeyRanges = readonly WholeRange[]
 
 const FIRST: Uint8Array = new Uint8Array(0)
 
@@ -21,18 +21,11 @@ export const NULLS: KeyRanges = [{ low: NULL_KEY, high: keyAfter(NULL_KEY) }]
 /** All keys, that of null included. */
 export const EVERY_KEY: KeyRanges = [{ low: FIRST, high: keyAfter(NULL_KEY) }]
 
-/** Returns the first key after this one. */
-export function keyAfter(key: Uint8Array): Uint8Array {
-  const after = new Uint8Array(key.length + 1)
-  after.set(key)
-  return after
-}
-
-/** Returns the first key after all that begin with this one, which is not empty and does not end in the byte 0xff. */
-export function keyAfterPrefix(prefix: Uint8Array): Uint8Array {
-  const after = prefix.slice()
-  after[after.length - 1] = (after[after.length - 1] ?? 0) + 1
-  return after
+/** Returns the keys that begin with this one. As a bound, the last can be a byte longer than any key. */
+export function keysWithPrefix(prefix: Uint8Array): KeyRanges {
+  const high = new Uint8Array(prefix.length + 1).fill(0xff)
+  high.set(prefix)
+  return [{ low: prefix, high }]
 }
 
 /** Returns one range as a set; none if it is empty. */
@@ -52,7 +45,7 @@ export function keysFrom(low: Uint8Array): KeyRanges {
 
 /** Returns the keys that are in both. */
 export function intersection(one: KeyRanges, other: KeyRanges): KeyRanges {
-  const both: KeyRange[] = []
+  const both: WholeRange[] = []
   for (let i = 0, j = 0; i < one.length && j < other.length; ) {
     const [left, right] = [one[i], other[j]]
     if (left === undefined || right === undefined) break
@@ -68,7 +61,7 @@ export function intersection(one: KeyRanges, other: KeyRanges): KeyRanges {
 /** Returns the keys that are in any. */
 export function union(sets: readonly KeyRanges[]): KeyRanges {
   const sorted = sets.flat().sort((left, right) => compareKeys(left.low, right.low))
-  const joined: KeyRange[] = []
+  const joined: WholeRange[] = []
   for (const range of sorted) {
     const last = joined.at(-1)
     if (last === undefined || compareKeys(last.high, range.low) < 0) joined.push(range)
@@ -80,7 +73,7 @@ export function union(sets: readonly KeyRanges[]): KeyRanges {
 /** Returns the values that are not in a set of values. */
 export function otherValues(ranges: KeyRanges): KeyRanges {
   let low = FIRST
-  const others: KeyRange[] = []
+  const others: WholeRange[] = []
   for (const range of ranges) {
     others.push(...rangeOf(low, range.low))
     low = range.high

@@ -32,7 +32,7 @@ export async function totalsOfIndex(
   async function extreme(direction: 'up' | 'down'): Promise<Cell> {
     for (const range of direction === 'up' ? values : values.toReversed()) {
       for await (const { key } of indexes.walk(index.objectId, range, direction)) {
-        if (!isWholeKey(column.type, key)) throw CUT
+        if (!isWholeKey(key)) throw CUT
         return column.type.toCell(valueOfKey(column.type, key))
       }
     }

@@ -6,17 +6,16 @@ import {
   EVERY_KEY,
   intersection,
   type KeyRanges,
-  keyAfter,
-  keyAfterPrefix,
   keysBelow,
   keysFrom,
+  keysWithPrefix,
   NO_KEYS,
   NULLS,
   rangeOf,
   union,
   VALUES,
 } from '../index-runs/key-ranges.ts'
-import { isWholeKey, orderKey } from '../index-runs/order-key.ts'
+import { isWholeKey, keyAfter, orderKey } from '../index-runs/order-key.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Column, ColumnIndex } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
@@ -118,7 +117,7 @@ function keysOfComparison({ operator, left, right }: Comparison, column: Column,
   const compared = isMirrored ? MIRRORED[operator] : operator
   const key = orderKey(column.type, constant.value)
   // A cut key is that of other values too: none of its rows is decided.
-  const isExact = isWholeKey(column.type, key)
+  const isExact = isWholeKey(key)
   return { ranges: keysCompared(wanted ? compared : OPPOSITE[compared], key, isExact), isExact }
 }
 
@@ -150,8 +149,8 @@ function keysOfPattern({ ignoresCase, left, right }: Extract<Condition, { readon
   const found = literalPrefix(right.value)
   if (found === undefined) return UNDECIDED
   const key = orderKey(column.type, found.prefix)
-  const isExact = found.isAll && isWholeKey(column.type, key)
-  const ranges = found.isWhole ? rangeOf(key, keyAfter(key)) : key.length === 0 ? VALUES : rangeOf(key, keyAfterPrefix(key))
+  const isExact = found.isAll && isWholeKey(key)
+  const ranges = found.isWhole ? rangeOf(key, keyAfter(key)) : keysWithPrefix(key)
   return { ranges, isExact }
 }
 
