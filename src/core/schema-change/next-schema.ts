@@ -1,5 +1,5 @@
 /** The schemas on the way from the stored schema to another one: with its marks while the change runs, and at its end. Looks at no record. */
-import { type Sentence, say } from '../errors.ts'
+import { say } from '../errors.ts'
 import type { PhysicalIndex } from '../ports/storage.ts'
 import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
 import type { ColumnDefinition } from '../schema/column.ts'
@@ -8,7 +8,8 @@ import type { Schema } from '../schema/define-schema.ts'
 import { KEPT, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
-import { placeOf, renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
+import { erasedThough, placeOf, renameStored, type SchemaMoves, type SchemaPlace, type SchemaRefusal } from './schema-moves.ts'
+import { sealedIndexesChanged } from './sealed-indexes.ts'
 import {
   asStored,
   erased,
@@ -74,7 +75,7 @@ export interface NextSchema {
   readonly successions: readonly Succession[]
   readonly simple: readonly SimpleChange[]
   readonly tables: readonly TableChange[]
-  readonly refusals: readonly (SchemaPlace & { readonly reason: Sentence })[]
+  readonly refusals: readonly SchemaRefusal[]
   /** What the schema leaves out, and says nothing of. */
   readonly leftOut: readonly SchemaPlace[]
 }
@@ -115,7 +116,12 @@ export function nextSchema(stored: CatalogSchema, next: Schema, { moves: given, 
       ...simpleChanges(before, target, new Set(refusals.map(({ table, column }) => `${table}.${column}`))),
     ],
     tables,
-    refusals: [...refusals, ...erasedThough(target, wanted, moves), ...keysTurnedOff(before.rules, target.rules)],
+    refusals: [
+      ...refusals,
+      ...erasedThough(target, wanted, moves),
+      ...keysTurnedOff(before.rules, target.rules),
+      ...sealedIndexesChanged(before, assigned, moves, successions),
+    ],
     leftOut: leftOut(before, wanted, moves),
   }
 }
@@ -312,28 +318,6 @@ function begunRules({ before, target, tables }: Known): SchemaRules {
   const { uniqueTogether: _, ...rules } = target.rules
   const { uniqueTogether } = before.rules
   return uniqueTogether === undefined ? rules : { ...rules, uniqueTogether }
-}
-
-/** Returns what the moves erase and the schema has. */
-function erasedThough(target: CatalogSchema, { tables }: Schema, { drop = {} }: SchemaMoves): NextSchema['refusals'] {
-  return Object.entries(drop).flatMap(([path, fate]) => {
-    if (fate !== 'erase') return []
-    const { table, column } = placeOf(path)
-    const own = tables[table]
-    if (own === undefined || (column !== undefined && own[column] === undefined)) {
-      const { definition } = (column === undefined ? undefined : target.tables[table]?.columns[column]) ?? {}
-      if (definition?.type !== 'FILE' || column === undefined) return []
-      return [
-        {
-          table,
-          column,
-          reason: say`column ${column} of table ${table} holds files. Delete them with deleteFile, then keep the column.`,
-        },
-      ]
-    }
-    if (column === undefined) return [{ table, reason: say`table ${table} cannot be erased: the schema has it.` }]
-    return [{ table, column, reason: say`column ${column} of table ${table} cannot be erased: the schema has it.` }]
-  })
 }
 
 /** Returns why subjects cannot lose their keys. */
