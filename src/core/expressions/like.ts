@@ -71,9 +71,8 @@ export interface LiteralPrefix {
   readonly isAll: boolean
 }
 
-/** Returns the text before the first wildcard of a pattern; undefined if the pattern ends in a backslash that escapes nothing. */
-export function literalPrefix(pattern: string): LiteralPrefix | undefined {
-  if (endsInLoneEscape(pattern)) return undefined
+/** Returns the text before the first wildcard of a pattern, which does not end in a backslash that escapes nothing. */
+export function literalPrefix(pattern: string): LiteralPrefix {
   const [head = [], ...others] = segmentsOf(pattern, asIs)
   const end = head.findIndex((point) => !isSearchable(point))
   const isCut = end >= 0

@@ -1,5 +1,5 @@
 /** Sets of order keys as ranges: what a condition leaves of them, and their union, intersection and complement. */
-import { compareKeys, keyAfter, NULL_KEY } from './order-key.ts'
+import { compareKeys, type KeyRange, keyAfter, NULL_KEY } from './order-key.ts'
 
 /** The keys from `low` up to `high`, without `high`. */
 export interface WholeRange {
@@ -21,26 +21,14 @@ export const NULLS: KeyRanges = [{ low: NULL_KEY, high: keyAfter(NULL_KEY) }]
 /** All keys, that of null included. */
 export const EVERY_KEY: KeyRanges = [{ low: FIRST, high: keyAfter(NULL_KEY) }]
 
-/** Returns the keys that begin with this one. As a bound, the last can be a byte longer than any key. */
-export function keysWithPrefix(prefix: Uint8Array): KeyRanges {
-  const high = new Uint8Array(prefix.length + 1).fill(0xff)
-  high.set(prefix)
-  return [{ low: prefix, high }]
-}
-
-/** Returns one range as a set; none if it is empty. */
-export function rangeOf(low: Uint8Array, high: Uint8Array): KeyRanges {
+/** Returns the keys from one up to another; none if there are none. */
+function rangeOf(low: Uint8Array, high: Uint8Array): KeyRanges {
   return compareKeys(low, high) < 0 ? [{ low, high }] : NO_KEYS
 }
 
-/** Returns the values below a key. */
-export function keysBelow(high: Uint8Array): KeyRanges {
-  return rangeOf(FIRST, high)
-}
-
-/** Returns the values from a key on. */
-export function keysFrom(low: Uint8Array): KeyRanges {
-  return rangeOf(low, NULL_KEY)
+/** Returns a range of keys of values as a set. */
+export function setOf({ low = FIRST, high = NULL_KEY }: KeyRange): KeyRanges {
+  return rangeOf(low, high)
 }
 
 /** Returns the keys that are in both. */
@@ -78,6 +66,6 @@ export function otherValues(ranges: KeyRanges): KeyRanges {
     others.push(...rangeOf(low, range.low))
     low = range.high
   }
-  others.push(...keysFrom(low))
+  others.push(...rangeOf(low, NULL_KEY))
   return others
 }

@@ -16,6 +16,11 @@ export interface KeyRange {
   readonly high?: Uint8Array | undefined
 }
 
+/** The keys of all values. */
+export const VALUES: KeyRange = { high: NULL_KEY }
+/** The key of null. */
+export const NULLS: KeyRange = { low: NULL_KEY }
+
 /** How canonical bytes become a key: numbers order as their bytes once their sign is turned, and negative doubles once all bits are. */
 type KeyForm = 'bytes' | 'signed' | 'double' | 'text'
 
@@ -51,6 +56,11 @@ export function orderKey(type: AnyColumnType, value: unknown): Uint8Array {
   return key
 }
 
+/** False if a key may have been cut: it is that of other values too, and the opened record decides. */
+export function isWholeKey(key: Uint8Array): boolean {
+  return key.length < MAX_KEY_BYTES
+}
+
 /** Returns the value of a whole key, which is not that of null. Throws `internal` for a type without keys. */
 export function valueOfKey(type: AnyColumnType, key: Uint8Array): unknown {
   const form = formOf(type)
@@ -69,9 +79,30 @@ export function keyAfter(key: Uint8Array): Uint8Array {
   return after
 }
 
-/** False if a key may have been cut: it is that of other values too, and the opened record decides. */
-export function isWholeKey(key: Uint8Array): boolean {
-  return key.length < MAX_KEY_BYTES
+/**
+ * Returns the keys of the values that compare so with one. `isExact` is false if some of them can be keys of other values too, because they are cut. A range
+ * has no null.
+ */
+export function keysThat(
+  operator: '=' | '<' | '<=' | '>' | '>=',
+  type: AnyColumnType,
+  value: unknown,
+): { readonly range: KeyRange; readonly isExact: boolean } {
+  const key = orderKey(type, value)
+  const isExact = isWholeKey(key)
+  // A key that is cut is of values on both sides.
+  const from = operator === '>' && isExact ? keyAfter(key) : key
+  const to = operator === '<' && isExact ? key : keyAfter(key)
+  if (operator === '=') return { range: { low: key, high: keyAfter(key) }, isExact }
+  return { range: operator === '<' || operator === '<=' ? { high: to } : { low: from, high: NULL_KEY }, isExact }
+}
+
+/** Returns the keys of the texts that begin with one. `isExact` as for `keysThat`. */
+export function keysWithPrefix(type: AnyColumnType, prefix: string): { readonly range: KeyRange; readonly isExact: boolean } {
+  const low = orderKey(type, prefix)
+  const high = new Uint8Array(low.length + 1).fill(0xff)
+  high.set(low)
+  return { range: { low, high }, isExact: isWholeKey(low) }
 }
 
 /** Returns a negative number, zero or a positive number. */

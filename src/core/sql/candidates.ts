@@ -1,21 +1,18 @@
 /** What a sealed index can find of a condition: for each indexed column, ranges of keys that cover every row in which the condition is true. */
 import { type Condition, MIRRORED, splitConjuncts, type Term } from '../expressions/condition.ts'
-import type { Comparator } from '../expressions/ast.ts'
 import { literalPrefix } from '../expressions/like.ts'
 import {
   EVERY_KEY,
   intersection,
   type KeyRanges,
-  keysBelow,
-  keysFrom,
-  keysWithPrefix,
   NO_KEYS,
   NULLS,
-  rangeOf,
+  otherValues,
+  setOf,
   union,
   VALUES,
 } from '../index-runs/key-ranges.ts'
-import { isWholeKey, keyAfter, orderKey } from '../index-runs/order-key.ts'
+import { keysThat, keysWithPrefix } from '../index-runs/order-key.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Column, ColumnIndex } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
@@ -34,9 +31,11 @@ export interface Candidates {
 
 /** Returns what the indexes of a table offer for conditions on its rows alone. A column whose index narrows nothing is left out. */
 export function candidatesOf({ indexed }: Pick<Table, 'indexed'>, conditions: readonly Condition[]): readonly Candidates[] {
-  return indexed.flatMap((column) => {
+  return indexed.flatMap(({ column }) => {
+    const { index } = column
+    if (index === undefined) return []
     const found = every(conditions.map((condition) => keysWhere(condition, column, true)))
-    return column.index === undefined || found.ranges === EVERY_KEY ? [] : [{ column, index: column.index, ...found }]
+    return found.ranges === EVERY_KEY ? [] : [{ column, index, ...found }]
   })
 }
 
@@ -97,7 +96,10 @@ function keysWhere(condition: Condition, column: Column, wanted: boolean): Cover
 
 /** What covers all of these. */
 function every(parts: readonly Covering[]): Covering {
-  const ranges = parts.reduce<KeyRanges>((all, part) => (part.ranges === EVERY_KEY ? all : intersection(all, part.ranges)), EVERY_KEY)
+  const ranges = parts.reduce<KeyRanges>(
+    (all, part) => (part.ranges === EVERY_KEY ? all : intersection(all, part.ranges)),
+    EVERY_KEY,
+  )
   return { ranges, isExact: parts.every(({ isExact }) => isExact) }
 }
 
@@ -115,43 +117,24 @@ function keysOfComparison({ operator, left, right }: Comparison, column: Column,
   // Numbers of different types compare as doubles, which the keys do not.
   if (!isCell(cell, column) || constant.kind !== 'constant' || constant.type !== column.type) return UNDECIDED
   const compared = isMirrored ? MIRRORED[operator] : operator
-  const key = orderKey(column.type, constant.value)
-  // A cut key is that of other values too: none of its rows is decided.
-  const isExact = isWholeKey(key)
-  return { ranges: keysCompared(wanted ? compared : OPPOSITE[compared], key, isExact), isExact }
-}
-
-/** Returns the keys of the values that compare so with the value of a key; those with a cut key also where only some of them do. */
-function keysCompared(operator: Comparator, key: Uint8Array, isWhole: boolean): KeyRanges {
-  const after = keyAfter(key)
-  switch (operator) {
-    case '=':
-      return rangeOf(key, after)
-    case '<':
-      return keysBelow(isWhole ? key : after)
-    case '>':
-      return keysFrom(isWhole ? after : key)
-    case '<=':
-      return keysBelow(after)
-    case '>=':
-      return keysFrom(key)
-    case '<>':
-      return isWhole ? union([keysBelow(key), keysFrom(after)]) : VALUES
-    default:
-      return unreachable(operator)
-  }
+  return keysThatAre(wanted ? compared : OPPOSITE[compared], column, constant.value)
 }
 
 const OPPOSITE = { '=': '<>', '<>': '=', '<': '>=', '>=': '<', '>': '<=', '<=': '>' } as const
 
+function keysThatAre(operator: keyof typeof OPPOSITE, { type }: Column, value: unknown): Covering {
+  const { range, isExact } = keysThat(operator === '<>' ? '=' : operator, type, value)
+  // A cut key is that of other values too.
+  if (operator === '<>') return { ranges: isExact ? otherValues(setOf(range)) : VALUES, isExact }
+  return { ranges: setOf(range), isExact }
+}
+
 function keysOfPattern({ ignoresCase, left, right }: Extract<Condition, { readonly kind: 'like' }>, column: Column): Covering {
   if (ignoresCase || !isCell(left, column) || right.kind !== 'constant' || typeof right.value !== 'string') return UNDECIDED
-  const found = literalPrefix(right.value)
-  if (found === undefined) return UNDECIDED
-  const key = orderKey(column.type, found.prefix)
-  const isExact = found.isAll && isWholeKey(key)
-  const ranges = found.isWhole ? rangeOf(key, keyAfter(key)) : keysWithPrefix(key)
-  return { ranges, isExact }
+  const { prefix, isWhole, isAll } = literalPrefix(right.value)
+  if (isWhole) return keysThatAre('=', column, prefix)
+  const { range, isExact } = keysWithPrefix(column.type, prefix)
+  return { ranges: setOf(range), isExact: isExact && isAll }
 }
 
 function isCell(term: Term, column: Column): boolean {

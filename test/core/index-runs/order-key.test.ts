@@ -1,6 +1,6 @@
 /** Order keys of edges: what the law of column types draws too seldom. */
 import { expect, it } from 'vitest'
-import { compareKeys, isWholeKey, MAX_KEY_BYTES, NULL_KEY, orderKey, valueOfKey } from '../../../src/core/index-runs/order-key.ts'
+import { compareKeys, keysThat, MAX_KEY_BYTES, NULL_KEY, orderKey, valueOfKey } from '../../../src/core/index-runs/order-key.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
 
 const { STRING, INTEGER, FLOAT, BOOL, TIME, DATETIME, JSON: json } = columnTypes
@@ -28,9 +28,9 @@ it('the key of a long text is its first bytes, also where they end inside of a c
   for (const text of [`${start}𝒳`, `${start}é`, `${start}b${'c'.repeat(10_000)}`]) {
     const bytes = new TextEncoder().encode(text).slice(0, MAX_KEY_BYTES)
     expect(orderKey(STRING, text)).toEqual(bytes)
-    expect(isWholeKey(orderKey(STRING, text))).toBe(false)
+    expect(keysThat('=', STRING, text).isExact).toBe(false)
   }
-  expect(isWholeKey(orderKey(STRING, start))).toBe(true)
+  expect(keysThat('=', STRING, start).isExact).toBe(true)
 })
 
 it('a type whose values have no order has no keys', () => {
