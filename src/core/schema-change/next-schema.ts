@@ -120,7 +120,7 @@ export function nextSchema(stored: CatalogSchema, next: Schema, { moves: given, 
       ...refusals,
       ...erasedThough(target, wanted, moves),
       ...keysTurnedOff(before.rules, target.rules),
-      ...sealedIndexesChanged(before, assigned, moves, successions),
+      ...sealedIndexesChanged(before, assigned, moves),
     ],
     leftOut: leftOut(before, wanted, moves),
   }

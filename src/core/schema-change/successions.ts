@@ -72,6 +72,7 @@ function refusalOf(schema: CatalogSchema, changing: Changing): Sentence | undefi
   if (former !== undefined) return say`${what}: its former tokens still resolve. End them first, with the move finish.`
   if (is.required === true && was.required !== true)
     return say`${what} together with required. Require it in a change of its own.`
+  if (stored.index !== undefined || is.index === 'sealed') return say`${what}: it has a sealed index. Add another column.`
   if (isRuled(schema, changing)) return say`${what}: a rule of the schema is about it. Leave it out of the rule first.`
   if (was.type !== is.type) return typeRefusal(what, changing)
   if (options.includes('scale')) return say`${what}: stored numbers have the digits of it. Add another column.`

@@ -68,10 +68,14 @@ export async function storedKeys({ storage, ring }: LooseVault, name: TableName)
 /** Returns the deltas of a table. */
 export function deltasOf(storage: Pick<StorageReads, 'find'>, name: TableName): Promise<readonly Row[]> {
   const space = LAYOUT.tables.get(name)?.objectId ?? 0
-  return storage.find(INDEX_RUNS.name, { kind: 'compare', column: 'space', operator: '=', value: space }, {
-    order: 'asc',
-    limit: 100_000,
-  })
+  return storage.find(
+    INDEX_RUNS.name,
+    { kind: 'compare', column: 'space', operator: '=', value: space },
+    {
+      order: 'asc',
+      limit: 100_000,
+    },
+  )
 }
 
 /** What they must say: the keys of the records that the vault returns. */
@@ -165,7 +169,8 @@ export const WRITES: Readonly<Record<string, (world: IndexedWorld) => Promise<un
     const id = random.pick(people)
     return Promise.allSettled([1, 2, 3, 4].map((age) => session.updateOne('people', id, { age })))
   },
-  where: ({ vault: { session }, random }) => session.updateWhere('people', { email: random.pick(EMAILS) }, { age: random.below(9) }),
+  where: ({ vault: { session }, random }) =>
+    session.updateWhere('people', { email: random.pick(EMAILS) }, { age: random.below(9) }),
   batch: ({ vault: { session }, random, people }) => {
     const [first, second, third] = random.sample(people, 3)
     return session.batch([
