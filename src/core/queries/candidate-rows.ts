@@ -1,6 +1,6 @@
 /** Chooses how the rows of a source are found: by a sealed index, or by reading all that storage returns. Both find the same rows. */
 import { EVERY_KEY } from '../index-runs/key-ranges.ts'
-import type { IndexReader } from '../sealed-index/index-reader.ts'
+import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { Candidates } from '../sql/candidates.ts'
 
 /** Microseconds that reading and opening one row takes: in a scan, and by its id. */

@@ -2,7 +2,7 @@
 import { intersection, type KeyRanges, VALUES } from '../index-runs/key-ranges.ts'
 import { isWholeKey, valueOfKey } from '../index-runs/order-key.ts'
 import type { Cell } from '../ports/storage.ts'
-import type { IndexReader } from '../sealed-index/index-reader.ts'
+import type { IndexReader } from '../sealed-index/read-index.ts'
 import { resultsOfCells } from '../sql/aggregate.ts'
 import type { Candidates } from '../sql/candidates.ts'
 import type { AggregateOutput } from '../sql/query.ts'

@@ -105,7 +105,7 @@ async function totals(context: Scanning, plan: Plan, { aggregates, ...running }:
     }
     case 'heads':
       return (
-        (await totalsOfIndex(context.indexes, strategy.candidates, aggregates)) ??
+        (await totalsOfIndex(context.readIndexes(first.source.table), strategy.candidates, aggregates)) ??
         (await totalsOfTable(context, plan, { ...running, aggregates }))
       )
     case 'column':

@@ -3,7 +3,8 @@ import type { Barrier } from '../barrier/barrier.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { LongMatch } from '../expressions/like.ts'
 import type { Filter, Page, PhysicalType, StorageReads } from '../ports/storage.ts'
-import type { IndexReader } from '../sealed-index/index-reader.ts'
+import type { Table } from '../schema/layout.ts'
+import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { candidateRows } from './candidate-rows.ts'
@@ -36,7 +37,8 @@ const NO_ROWS: ScannedRows = []
 export interface Scanning {
   readonly storage: StorageReads
   readonly barrier: Barrier
-  readonly indexes: IndexReader
+  /** Reads the sealed indexes of a table. */
+  readIndexes(table: Table): IndexReader
 }
 
 /** A table to scan. */
@@ -60,8 +62,7 @@ export function scanRows(context: Scanning, scanned: ScannedTable): TableScan<re
  * more for each batch.
  */
 export class TableScan<Batch extends { readonly length: number }> {
-  readonly #storage: StorageReads
-  readonly #indexes: IndexReader
+  readonly #context: Scanning
   readonly #scanned: ScannedTable
   readonly #reader: SliceReader<Batch>
   readonly #filter: Filter
@@ -88,9 +89,8 @@ export class TableScan<Batch extends { readonly length: number }> {
   /** True if the event loop must turn before more is read. */
   #mustYield = false
 
-  constructor({ storage, indexes }: Scanning, scanned: ScannedTable, reader: SliceReader<Batch>) {
-    this.#storage = storage
-    this.#indexes = indexes
+  constructor(context: Scanning, scanned: ScannedTable, reader: SliceReader<Batch>) {
+    this.#context = context
     this.#asksIndex = scanned.plan.candidates.length > 0 && scanned.extraFilter === undefined
     this.#scanned = scanned
     this.#reader = reader
@@ -129,13 +129,14 @@ export class TableScan<Batch extends { readonly length: number }> {
 
   async #askIndex(): Promise<void> {
     this.#asksIndex = false
-    this.#candidates = await candidateRows(this.#indexes, this.#scanned.plan.candidates, this.#wanted)
+    const { plan } = this.#scanned
+    this.#candidates = await candidateRows(this.#context.readIndexes(plan.source.table), plan.candidates, this.#wanted)
   }
 
   #readPage(page: Page): Promise<ScannedPage> {
     const { name } = this.#scanned.plan.source.table.physical
     const read = this.#reader.readsOnlyBodies ? readScannedBodies : readScannedRows
-    if (this.#candidates === undefined) return read(this.#storage, name, this.#filter, page)
+    if (this.#candidates === undefined) return read(this.#context.storage, name, this.#filter, page)
     return this.#readCandidates(this.#candidates, read, page)
   }
 
@@ -145,7 +146,12 @@ export class TableScan<Batch extends { readonly length: number }> {
     this.#candidates = candidates.subarray(ids.length)
     const filter: Filter = { kind: 'in', column: 'id', values: ids }
     const { after, ...whole } = page
-    const found = await read(this.#storage, this.#scanned.plan.source.table.physical.name, both(this.#filter, filter), whole)
+    const found = await read(
+      this.#context.storage,
+      this.#scanned.plan.source.table.physical.name,
+      both(this.#filter, filter),
+      whole,
+    )
     return { ...found, next: this.#candidates.length === 0 ? undefined : ids.at(-1) }
   }
 

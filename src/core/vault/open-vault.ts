@@ -32,6 +32,7 @@ import { checkSchema, type Schema, storedSchema } from '../schema/define-schema.
 import { describeSchema } from '../schema/describe-schema.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import { openSchema } from '../schema-change/open-schema.ts'
+import { HeadCache } from '../sealed-index/index-rows.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import { createKeyedStorage, type KeyedStorage } from '../subject-keys/keyed-storage.ts'
 import type { OnCommit } from '../unit-of-work/gather.ts'
@@ -214,7 +215,15 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   const contextOf = (caller: Caller): SessionContext => outerContext(caller)
   const files = createVaultFiles(options, { barrier, catalog, live, log, jobs, contextOf, outside: outside.run })
   const findCredential = (keyId: string) => credentials.find(keyId)
-  const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined, findCredential }
+  const sharedOutside = {
+    ...shared,
+    units: outer,
+    lifetime,
+    files: files.outer,
+    indexHeads: new HeadCache(),
+    joined,
+    findCredential,
+  }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   // What a call has changed is recorded, also if the vault is closed meanwhile.
   const contextOfCalls = (caller: Caller): SessionContext => contextIn({ ...sharedOutside, lifetime: lifetime.ofCalls }, caller)
@@ -273,7 +282,14 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   }
   const credentials = createVaultCredentials(credentialPorts)
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => {
-    const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
+    const sharedInside = {
+      ...shared,
+      units,
+      lifetime: calls,
+      files: files.inTransaction,
+      indexHeads: new HeadCache(),
+      joined: undefined,
+    }
     return { as: (caller) => createSession<S>({ context: contextIn(sharedInside, parseCaller(caller)), vault: undefined }) }
   }
   const planOwnSchema = async () => {
