@@ -10,7 +10,7 @@ import { unreachable } from '../util/causes.ts'
 import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import { totalsOfIndex } from './index-totals.ts'
+import { totalsOfIndexes } from './index-totals.ts'
 import { joinRows } from './join-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
 import { createRowReader, createValueReader, type Scanning, scanRows, TableScan } from './scan-rows.ts'
@@ -105,7 +105,7 @@ async function totals(context: Scanning, plan: Plan, { aggregates, ...running }:
     }
     case 'heads':
       return (
-        (await totalsOfIndex(context.readIndexes(first.source.table), strategy.candidates, aggregates)) ??
+        (await totalsOfIndexes(context.readIndexes(first.source.table), strategy.candidates, aggregates)) ??
         (await totalsOfTable(context, plan, { ...running, aggregates }))
       )
     case 'column':

@@ -18,6 +18,7 @@ import type { Column, ColumnIndex } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
 import type { AggregateOutput } from './query.ts'
+import type { AggregateName } from './select.ts'
 
 /** The rows that an index offers for a condition. */
 export interface Candidates {
@@ -39,25 +40,24 @@ export function candidatesOf({ indexed }: Pick<Table, 'indexed'>, conditions: re
   })
 }
 
-/**
- * Returns where a sealed index has these aggregates, without reading a row: all are of one column, and its keys decide the conditions. Undefined if a row
- * must be read.
- */
+/** Returns where sealed indexes have each of these aggregates, in order: their keys decide the conditions. Undefined if a row must be read. */
 export function candidatesOfTotals(
   aggregates: readonly AggregateOutput[],
   { candidates, conditions }: { readonly candidates: readonly Candidates[]; readonly conditions: readonly Condition[] },
-): Candidates | undefined {
-  const columns = new Set(aggregates.flatMap(({ ref }) => (ref === undefined ? [] : [ref.column])))
-  const [column] = columns
-  if (columns.size > 1 || !aggregates.every(isInKeys)) return undefined
-  if (conditions.every((condition) => splitConjuncts(condition).length === 0))
-    return column?.index === undefined ? undefined : { column, index: column.index, ranges: EVERY_KEY, isExact: true }
-  return candidates.find((one) => one.isExact && (columns.size === 0 || one.column === column))
+): readonly Candidates[] | undefined {
+  const isUnconditional = conditions.every((condition) => splitConjuncts(condition).length === 0)
+  const found = aggregates.flatMap(({ name, ref }) => {
+    const { column } = ref ?? {}
+    if (!isInKeys(name, column)) return []
+    if (!isUnconditional) return candidates.find((one) => one.isExact && (ref === undefined || one.column === column)) ?? []
+    return column?.index === undefined ? [] : [{ column, index: column.index, ranges: EVERY_KEY, isExact: true }]
+  })
+  return found.length === aggregates.length ? found : undefined
 }
 
 /** True if an aggregate can be computed from keys. A sum of doubles is not: it is rounded once, at its end. */
-function isInKeys({ name, ref }: AggregateOutput): boolean {
-  return name === 'count' || name === 'min' || name === 'max' || ref?.column?.type.scale !== undefined
+function isInKeys(name: AggregateName, column: Column | undefined): boolean {
+  return name === 'count' || name === 'min' || name === 'max' || column?.type.scale !== undefined
 }
 
 /** Keys that cover the rows in which a condition is true, and whether they are those of no other row. */

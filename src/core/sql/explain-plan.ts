@@ -107,7 +107,7 @@ const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
   page: 'storage applies filter, offset and limit',
   aggregate: 'storage computes the aggregates',
   column: 'one column is read and aggregated',
-  heads: 'a sealed index has the aggregates, and no row is read',
+  heads: 'sealed indexes have the aggregates, and no row is read',
   rows: 'rows are read until the limit is reached',
   totals: 'every row is read and aggregated',
 }

@@ -48,13 +48,13 @@ export interface StepPlan {
 
 /**
  * How the result is computed. `page`: storage applies offset and limit. `aggregate`: storage computes the aggregates. `column`: aggregates
- * over one column, of which storage returns nothing else. `heads`: a sealed index has the aggregates, and no row is read. `rows`: row by row until the limit is reached. `totals`: aggregates over all rows.
+ * over one column, of which storage returns nothing else. `heads`: sealed indexes have the aggregates, each what is at its place, and no row is read. `rows`: row by row until the limit is reached. `totals`: aggregates over all rows.
  */
 export type PlanStrategy =
   | { readonly kind: 'page' }
   | { readonly kind: 'aggregate'; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'column'; readonly column: Column }
-  | { readonly kind: 'heads'; readonly candidates: Candidates }
+  | { readonly kind: 'heads'; readonly candidates: readonly Candidates[] }
   | { readonly kind: 'rows' }
   | { readonly kind: 'totals' }
 

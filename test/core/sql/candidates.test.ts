@@ -59,7 +59,10 @@ describe('what indexes offer', () => {
   const random = seededRandom('candidates')
   const texts = [LONG, `${LONG}b`, 'a'.repeat(64), 'a'.repeat(63)].map((s) => ({ s }))
   const rows = rowsOf([...Array.from({ length: 80 }, () => drawRow(random)), ...texts])
-  const conditions = Array.from({ length: 3000 }, () => drawCondition(random, { ids: ['none'], foldsCase: true, asksKeys: true }).ours)
+  const conditions = Array.from(
+    { length: 3000 },
+    () => drawCondition(random, { ids: ['none'], foldsCase: true, asksKeys: true }).ours,
+  )
 
   it('covers random conditions, and no more where it is exact', () => {
     expect(conditions.flatMap((text) => faultOf(text, rows) ?? [])).toEqual([])
