@@ -32,7 +32,7 @@ export function RevealDialog({ table, id, column, at, onClose }: RevealProps) {
     setFailed('')
     try {
       const options = { purpose: purpose.trim(), signal: abort.current.signal }
-      const { value } = await perform<{ value: unknown }>('reveal', { table, id, column }, options)
+      const { value } = await perform('reveal', { table, id, column }, options)
       keepRevealed({ table, id, column }, value)
       onClose()
     } catch (error) {
