@@ -10,7 +10,7 @@ import { purposeOf } from '../policy/caller.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
-import { lengthOf } from '../util/purpose.ts'
+import { visibleLength } from '../util/purpose.ts'
 import type { ValueTypes } from '../values/column-type.ts'
 
 /** Input of a reveal. */
@@ -53,7 +53,7 @@ export const reveal: Operation<RevealInput, RevealRequest, RevealedValue> = {
   },
   async execute(context, { table, ids, column: name }) {
     const { caller, barrier, event } = context
-    if (lengthOf(purposeOf(caller) ?? '') < MIN_PURPOSE_LENGTH)
+    if (visibleLength(purposeOf(caller) ?? '') < MIN_PURPOSE_LENGTH)
       throw fault(
         'unprocessable',
       )`A purpose of ${MIN_PURPOSE_LENGTH} to 128 characters is required. State why the value is needed.`
