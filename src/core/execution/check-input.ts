@@ -66,6 +66,12 @@ export function parseFlag(value: unknown, name: string): boolean {
   return value
 }
 
+/** Returns an integer. Throws `out_of_range`. */
+export function parseInteger(value: unknown, name: string, [min, max]: readonly [number, number]): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+  throw fault('out_of_range')`${words(name)} must be an integer from ${min} to ${max}.`
+}
+
 /** Returns true for the one word that an option can have. Default false. Throws `invalid_request` for anything else. */
 export function parseWord(value: unknown, name: string, word: string): boolean {
   if (value !== undefined && value !== word) throw fault('invalid_request')`${words(name)} must be ${words(word)}, or absent.`
