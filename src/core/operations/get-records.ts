@@ -2,7 +2,7 @@
 
 import { unknownColumn } from '../barrier/record-errors.ts'
 import { fault, words } from '../errors.ts'
-import { parseFlag, parseInteger, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
+import { parseFlag, parseInteger, parseList, parseRedaction, parseTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
 import {
@@ -236,8 +236,7 @@ async function readTogether(
 }
 
 function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<GetRequest, 'which'> {
-  const table = requireTable(context, name)
-  context.event.setTable(table)
+  const table = parseTable(context, name)
   const redaction = parseRedaction(options.redaction)
   const asTokens = parseFlag(options.tokenization, 'tokenization')
   if (asTokens && redaction !== 'DEFAULT')

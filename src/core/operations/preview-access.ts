@@ -1,7 +1,7 @@
 /** Seen as: records as another caller sees them, at the lower of both callers' levels, for those who can grant everything. It reads only. */
 import type { SeenAs } from '../audit/event.ts'
 import { fault, isVaultError, UNKNOWN_NAME } from '../errors.ts'
-import { parseInteger, parseRedaction, requireTable } from '../execution/check-input.ts'
+import { parseInteger, parseRedaction, parseTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { addShown, findRecords } from '../execution/find-records.ts'
 import { assertOwner, requireAccess } from '../execution/grants.ts'
@@ -97,8 +97,7 @@ export const previewAccess: Operation<PreviewAccessInput, PreviewRequest, Previe
     draft: 'value',
   },
   parse({ roles, context, purpose, table: name, after, limit = DEFAULT_PAGE_SIZE, redaction, draft }, parsing) {
-    const table = name === undefined ? undefined : requireTable(parsing, name)
-    if (table !== undefined) parsing.event.setTable(table)
+    const table = name === undefined ? undefined : parseTable(parsing, name)
     if (after !== undefined && typeof after !== 'string')
       throw fault('invalid_request')`after must be a cursor: the next of an earlier page.`
     return {

@@ -2,7 +2,7 @@
 import { unknownColumn } from '../barrier/record-errors.ts'
 import { revealRows } from '../barrier/reveal.ts'
 import { fault } from '../errors.ts'
-import { requireTable, toIds } from '../execution/check-input.ts'
+import { parseTable, toIds } from '../execution/check-input.ts'
 import { allOf, findRecords } from '../execution/find-records.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -47,8 +47,7 @@ export const reveal: Operation<RevealInput, RevealRequest, RevealedValue> = {
   members: ['table', 'id', 'column'],
   recorded: { table: 'name', id: 'value', column: 'name' },
   parse({ table: name, id, column }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     return { table, ids: toIds([id]), column }
   },
   async execute(context, { table, ids, column: name }) {
