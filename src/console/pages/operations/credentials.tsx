@@ -6,7 +6,7 @@ import { perform } from '../../app/api.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Failure } from '../../ui/failure.tsx'
 import { useLoaded } from '../../ui/loaded.ts'
-import { ago } from './jobs.tsx'
+import { ago, dateOf } from './jobs.tsx'
 import { NewKeyDialog } from './new-key.tsx'
 
 type CredentialList = OperationResult<'listCredentials'>
@@ -16,8 +16,6 @@ const PAGE = 100
 /** Letters of an id: enough to recognize it. */
 const ID_LETTERS = 8
 const KINDS = { API_KEY: 'API key', SERVICE_ACCOUNT: 'service account' } as const
-
-const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /** Draws the section. */
 export function CredentialSection() {

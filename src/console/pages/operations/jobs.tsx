@@ -53,6 +53,11 @@ export function ago(ms: number): string {
   return `${lasting(Math.max(0, (Date.now() - ms) / SECOND))} ago`
 }
 
+/** Returns the day of a time, in UTC. */
+export function dateOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}
+
 /** Draws the section. */
 export function JobSection({ jobs }: { readonly jobs: readonly Job[] | undefined }) {
   return (

@@ -6,7 +6,7 @@ import { perform } from '../../app/api.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Failure } from '../../ui/failure.tsx'
 import { useLoaded } from '../../ui/loaded.ts'
-import { type Job, Progress, usePace } from './jobs.tsx'
+import { dateOf, type Job, Progress, usePace } from './jobs.tsx'
 
 type Key = OperationResult<'describeKeys'>['keys'][number]
 
@@ -18,8 +18,6 @@ const MARKS: Readonly<Record<Key['state'], string>> = {
 }
 /** Digits of the fingerprint that are compared by eye. */
 const PRINT = 16
-
-const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 function bodiesOf({ bodies }: Key): number | undefined {
   return bodies === undefined ? undefined : Object.values(bodies).reduce((sum, count) => sum + count, 0)
