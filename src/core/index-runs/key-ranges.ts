@@ -1,4 +1,5 @@
 /** Sets of order keys as ranges: what a condition leaves of them, and their union, intersection and complement. */
+import { append } from '../util/lists.ts'
 import { compareKeys, type KeyRange, keyAfter, NULL_KEY } from './order-key.ts'
 
 /** The keys from `low` up to `high`, without `high`. */
@@ -39,7 +40,7 @@ export function intersection(one: KeyRanges, other: KeyRanges): KeyRanges {
     if (left === undefined || right === undefined) break
     const low = compareKeys(left.low, right.low) < 0 ? right.low : left.low
     const isLeftFirst = compareKeys(left.high, right.high) < 0
-    both.push(...rangeOf(low, isLeftFirst ? left.high : right.high))
+    append(both, rangeOf(low, isLeftFirst ? left.high : right.high))
     if (isLeftFirst) i++
     else j++
   }
@@ -63,9 +64,9 @@ export function otherValues(ranges: KeyRanges): KeyRanges {
   let low = FIRST
   const others: WholeRange[] = []
   for (const range of ranges) {
-    others.push(...rangeOf(low, range.low))
+    append(others, rangeOf(low, range.low))
     low = range.high
   }
-  others.push(...rangeOf(low, NULL_KEY))
+  append(others, rangeOf(low, NULL_KEY))
   return others
 }

@@ -6,7 +6,7 @@ import type { IndexReader } from '../sealed-index/read-index.ts'
 import { resultsOfCells } from '../sql/aggregate.ts'
 import type { Candidates } from '../sql/candidates.ts'
 import type { AggregateOutput } from '../sql/query.ts'
-import { at } from '../util/lists.ts'
+import { append, at } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 
 /** Returns the results of aggregates, each of the rows that its candidates are; undefined if a value is longer than its key, so that its row must be read. */
@@ -19,7 +19,7 @@ export async function totalsOfIndexes(
   for (const [place, aggregate] of aggregates.entries()) {
     const computed = await cellsOf(indexes, at(candidates, place), aggregate)
     if (computed === undefined) return undefined
-    cells.push(...computed)
+    append(cells, computed)
   }
   return resultsOfCells(aggregates, cells)
 }

@@ -20,7 +20,7 @@ export interface SourcePlan {
   readonly conditions: readonly Condition[]
   /** The filter that storage evaluates. */
   readonly filter: Filter
-  /** What sealed indexes offer for these conditions. None where an index of storage decides, or the policy row by row: latency would tell of hidden rows. */
+  /** What sealed indexes offer for these conditions. None where an index of storage decides, or the policy row by row: latency would show how many rows are hidden. */
   readonly candidates: readonly Candidates[]
   /** The condition that the vault evaluates on each row that storage returns. */
   readonly residual: Condition

@@ -48,6 +48,7 @@ import type { Administered } from './administration.ts'
 import { watchKey } from './key-watch.ts'
 import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls, parseRetries, retryAborted } from './outside-calls.ts'
+import { quietLog } from './quiet-log.ts'
 import { createSession } from './session.ts'
 import { toExplained } from './session-input.ts'
 import { beginKeys } from './subject-key-source.ts'
@@ -125,20 +126,6 @@ function givenSchema(schema: Schema): Schema {
   return readInput(() => checkSchema(schema.tables, schema.rules))
 }
 
-/** Returns a log that never throws, so that its errors change neither a result nor an error. */
-function quietLog(log: Log | undefined): Log | undefined {
-  if (log === undefined) return undefined
-  const quiet = (level: keyof Log) => (fields: object, message: string) => {
-    try {
-      const returned: unknown = log[level](fields, message)
-      if (returned instanceof Promise) returned.catch(() => {})
-    } catch {
-      // The result of the operation matters more than its log.
-    }
-  }
-  return { info: quiet('info'), warn: quiet('warn'), error: quiet('error') }
-}
-
 /** Logged for each column of a condition that must be opened in every row. Source: docs/security.md, "Policies". */
 const TIMED =
   'a condition of the policy opens a sealed column in every row, so times of reads can show its values: compare a searchable column by =, or a plain one'
@@ -204,6 +191,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     log,
     audit,
     processName: options.process,
+    indexHeads: new HeadCache(),
     readSchema: () => describeSchema(live.layout, definitionOf(live.part)),
   }
   const joined = createJoinedCalls(scheduler)
@@ -216,15 +204,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   const contextOf = (caller: Caller): SessionContext => outerContext(caller)
   const files = createVaultFiles(options, { barrier, catalog, live, log, jobs, contextOf, outside: outside.run })
   const findCredential = (keyId: string) => credentials.find(keyId)
-  const sharedOutside = {
-    ...shared,
-    units: outer,
-    lifetime,
-    files: files.outer,
-    indexHeads: new HeadCache(),
-    joined,
-    findCredential,
-  }
+  const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined, findCredential }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   // What a call has changed is recorded, also if the vault is closed meanwhile.
   const contextOfCalls = (caller: Caller): SessionContext => contextIn({ ...sharedOutside, lifetime: lifetime.ofCalls }, caller)
@@ -283,14 +263,8 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   }
   const credentials = createVaultCredentials(credentialPorts)
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => {
-    const sharedInside = {
-      ...shared,
-      units,
-      lifetime: calls,
-      files: files.inTransaction,
-      indexHeads: new HeadCache(),
-      joined: undefined,
-    }
+    const own = { files: files.inTransaction, indexHeads: new HeadCache(), joined: undefined }
+    const sharedInside = { ...shared, units, lifetime: calls, ...own }
     return { as: (caller) => createSession<S>({ context: contextIn(sharedInside, parseCaller(caller)), vault: undefined }) }
   }
   const ofSchema = createVaultSchema({ ...keyPorts, barrier })
