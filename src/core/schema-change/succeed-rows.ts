@@ -142,6 +142,7 @@ async function storeRows(
     layout,
     catalog: { assertWritable() {}, hiddenTokenIds: () => [], holdsFiles: () => false, holds: 0 },
     event: { setWrittenRows() {} },
+    indexNotes: { noteDelta() {}, noteErased() {} },
   }
   const request = {
     table: written,

@@ -1,14 +1,15 @@
 /** People with sealed indexes, random writes of them, and what their indexes must have: the key of each value of each record, once. */
 import { decodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
-import { readDelta } from '../../../src/core/index-runs/delta.ts'
 import { orderKey } from '../../../src/core/index-runs/order-key.ts'
-import { keyOfGroup } from '../../../src/core/index-runs/segment.ts'
+import { keyOfGroup, type Segment } from '../../../src/core/index-runs/segment.ts'
 import type { Row, StorageReads } from '../../../src/core/ports/storage.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
-import { digestVaultId, openEntry } from '../../../src/core/sealing/envelope.ts'
+import { beginningAgain, HeadCache, readBlocks, readHeads } from '../../../src/core/sealed-index/index-rows.ts'
+import { digestVaultId } from '../../../src/core/sealing/envelope.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
+import { required } from '../../../src/core/util/lists.ts'
 import { column } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { asLoose, type Cells, type LooseVault } from '../vaults/open-untyped.ts'
@@ -47,13 +48,21 @@ const LAYOUT = layoutSchema(assignIds(INDEXED_TABLES, EMPTY_CATALOG_SCHEMA, INDE
 type TableName = keyof typeof INDEXED_TABLES
 const NAMES: readonly TableName[] = ['people', 'visits']
 
-/** What the deltas of a table say in all: the weight of each row under each key of each index, by their texts. Those that add up to nothing are left out. */
-export async function storedKeys({ storage, ring }: LooseVault, name: TableName): Promise<ReadonlyMap<string, number>> {
-  const sums = new Map<string, number>()
-  for (const row of await deltasOf(storage, name)) {
-    const content = openEntry({ ring, vault: VAULT, kind: 'run', id: row.id }, row.body as Uint8Array)
-    if (content === undefined) throw new Error('a delta does not open')
-    for (const [index, segment] of readDelta(content)) {
+/**
+ * What a table's indexes say in all, in deltas and in blocks: the weight of each row under each key of each index, by their texts. Those that add up to
+ * nothing are left out, and with `isRaw` are not.
+ */
+export async function storedKeys(
+  { storage, ring }: Pick<LooseVault, 'storage' | 'ring'>,
+  name: TableName,
+  { isRaw = false }: { readonly isRaw?: boolean } = {},
+): Promise<ReadonlyMap<string, number>> {
+  const { objectId, indexed } = required(LAYOUT.tables.get(name))
+  const rows = { storage, keys: { ring, vault: VAULT } }
+  const spaces = [objectId, ...indexed.map(({ index }) => index.objectId)]
+  return beginningAgain(async () => {
+    const sums = new Map<string, number>()
+    const add = (index: number, segment: Segment): void => {
       for (let group = 0; group < segment.groups; group++) {
         for (let entry = segment.firsts[group] ?? 0; entry < (segment.firsts[group + 1] ?? 0); entry++) {
           const text = `${index} ${toHex(keyOfGroup(segment, group))} ${segment.rows[entry]}`
@@ -61,8 +70,14 @@ export async function storedKeys({ storage, ring }: LooseVault, name: TableName)
         }
       }
     }
-  }
-  return new Map([...sums].filter(([, weight]) => weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
+    const { heads } = await readHeads(rows, new HeadCache(), { spaces, pace: { worked: async () => {} } })
+    for (const head of heads) {
+      if (head.kind === 'delta') for (const [index, segment] of head.segments) add(index, segment)
+      if (head.kind === 'small') add(head.space, head.segment)
+      if (head.kind === 'run') for (const segment of await readBlocks(rows, [...head.run.ids])) add(head.space, segment)
+    }
+    return new Map([...sums].filter(([, weight]) => isRaw || weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
+  })
 }
 
 /** Returns the deltas of a table. */
