@@ -1,6 +1,7 @@
 /** What a sealed index can find of a condition: for each indexed column, ranges of keys that cover every row in which the condition is true. */
 import { type Condition, MIRRORED, splitConjuncts, type Term } from '../expressions/condition.ts'
 import { literalPrefix } from '../expressions/like.ts'
+import { createColumnTest, type Utf8Test } from '../expressions/utf8-match.ts'
 import {
   EVERY_KEY,
   intersection,
@@ -26,6 +27,8 @@ export interface Candidates {
   readonly index: ColumnIndex
   /** Keys of every row in which the condition is true. */
   readonly ranges: KeyRanges
+  /** Tests of patterns, which the texts of these rows pass as well. */
+  readonly tests: readonly Utf8Test[]
   /** True if the condition is true in every row with such a key. */
   readonly isExact: boolean
 }
@@ -36,7 +39,15 @@ export function candidatesOf({ indexed }: Pick<Table, 'indexed'>, conditions: re
     const { index } = column
     if (index === undefined) return []
     const found = every(conditions.map((condition) => keysWhere(condition, column, true)))
-    return found.ranges === EVERY_KEY ? [] : [{ column, index, ...found }]
+    return found.ranges === EVERY_KEY ? [] : [{ column, index, ...found, tests: testsOf(conditions, column) }]
+  })
+}
+
+/** Returns the tests of the patterns among conditions that every row must meet. */
+function testsOf(conditions: readonly Condition[], column: Column): readonly Utf8Test[] {
+  return conditions.flatMap(splitConjuncts).flatMap((condition) => {
+    const tested = condition.kind === 'like' ? createColumnTest(condition) : undefined
+    return tested?.column === column ? [tested.test] : []
   })
 }
 
@@ -50,7 +61,7 @@ export function candidatesOfTotals(
     const { column } = ref ?? {}
     if (!isInKeys(name, column)) return []
     if (!isUnconditional) return candidates.find((one) => one.isExact && (ref === undefined || one.column === column)) ?? []
-    return column?.index === undefined ? [] : [{ column, index: column.index, ranges: EVERY_KEY, isExact: true }]
+    return column?.index === undefined ? [] : [{ column, index: column.index, ranges: EVERY_KEY, tests: [], isExact: true }]
   })
   return found.length === aggregates.length ? found : undefined
 }
