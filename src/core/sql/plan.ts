@@ -7,7 +7,7 @@ import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { at as itemAt } from '../util/lists.ts'
 import { storageAggregates } from './aggregate.ts'
-import type { Query, Source } from './query.ts'
+import type { OrderTerm, Query, Source } from './query.ts'
 import type { JoinKind } from './select.ts'
 import type { ColumnRequirements } from './source-access.ts'
 
@@ -45,14 +45,17 @@ export interface StepPlan {
 
 /**
  * How the result is computed. `page`: storage applies offset and limit. `aggregate`: storage computes the aggregates. `column`: aggregates
- * over one column, of which storage returns nothing else. `rows`: row by row until the limit is reached. `totals`: aggregates over all rows.
+ * over one column, of which storage returns nothing else. `rows`: row by row until the limit is reached. `sorted`: all rows, of which the
+ * first by `order` are kept. `totals`: aggregates over all rows. `groups`: all rows, of which the groups are kept.
  */
 export type PlanStrategy =
   | { readonly kind: 'page' }
   | { readonly kind: 'aggregate'; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'column'; readonly column: Column }
   | { readonly kind: 'rows' }
+  | { readonly kind: 'sorted'; readonly order: readonly OrderTerm[] }
   | { readonly kind: 'totals' }
+  | { readonly kind: 'groups' }
 
 /** A query ready to run. */
 export interface Plan {
@@ -135,7 +138,11 @@ function canLookUpBy(kind: JoinKind, pair: JoinEquality | undefined): boolean {
 
 function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepPlan[]): PlanStrategy {
   const isDecided = steps.length === 0 && !first.isConditional && isAlways(first.residual)
-  if (outputs.kind === 'rows') return { kind: isDecided ? 'page' : 'rows' }
+  if (outputs.kind === 'groups') return { kind: 'groups' }
+  if (outputs.kind === 'rows') {
+    if (outputs.order.length > 0) return { kind: 'sorted', order: outputs.order }
+    return { kind: isDecided ? 'page' : 'rows' }
+  }
   if (!isDecided) return { kind: 'totals' }
   const aggregates = storageAggregates(outputs)
   if (aggregates !== undefined) return { kind: 'aggregate', aggregates }
