@@ -32,8 +32,8 @@ export interface Limits extends QueryLimits {
   readonly maxRowsRead: number
   /** Time that a query can take, in milliseconds, if its own `budget.timeoutMs` says nothing else. Default 30,000. */
   readonly queryTimeoutMs: number
-  /** Estimated memory of the rows that the joins of a query buffer, in bytes, if its own `budget.maxBytes` says nothing else. Default 256 MiB. */
-  readonly maxJoinBytes: number
+  /** Estimated memory of what a query keeps for its joins, order and groups, in bytes, if its own `budget.maxBytes` says nothing else. Default 256 MiB. */
+  readonly maxQueryBytes: number
 }
 
 /** One caller's session, by one layout. */

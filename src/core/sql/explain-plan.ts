@@ -109,6 +109,8 @@ const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
   column: 'one column is read and aggregated',
   heads: 'sealed indexes have the aggregates, and no row is read',
   rows: 'rows are read until the limit is reached',
+  sorted: 'every matching row is read, and the first in order are kept in memory',
+  groups: 'every matching row is read, and each group is kept in memory',
   totals: 'every row is read and aggregated',
 }
 
@@ -190,6 +192,8 @@ function allowance({ source, column }: ColumnRef, kind: UseKind, { sources }: Qu
       return possiblyPlainText(access, column) ? 'READ in plain text' : 'SEARCH'
     case 'comparison':
     case 'aggregate':
+    case 'order':
+    case 'group':
       return 'READ in plain text'
     default:
       return unreachable(kind)
@@ -212,6 +216,8 @@ function dependsOnRow({ source, column }: ColumnRef, kind: UseKind, { sources }:
       return least.level(column) !== 'PLAIN_TEXT' && !least.allows('SEARCH', column)
     case 'comparison':
     case 'aggregate':
+    case 'order':
+    case 'group':
       return least.level(column) !== 'PLAIN_TEXT'
     default:
       return unreachable(kind)

@@ -69,7 +69,7 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly onInfected?: OnInfected
   /**
    * Limits of single requests. `maxRecords` and `maxPageSize`: 1,000 each. `maxJsonMembers`: 10,000. Of queries: `maxQueryRecords` 25, `maxQueryLength` 16,384,
-   * `maxQueryLexemes` 4,000, `maxQueryNesting` 64, `maxQueryTables` 8, `maxRowsRead` 1,000,000, `queryTimeoutMs` 30,000, `maxJoinBytes`
+   * `maxQueryLexemes` 4,000, `maxQueryNesting` 64, `maxQueryTables` 8, `queryExtensions` true, `maxRowsRead` 1,000,000, `queryTimeoutMs` 30,000, `maxQueryBytes`
    * 256 MiB. Ranges: docs/reliability.md.
    */
   readonly limits?: Partial<Limits>
@@ -137,9 +137,10 @@ export const limitsShape = z.object(
     maxQueryLexemes: limit(QUERY_LIMITS.maxQueryLexemes, MAX_ITEMS),
     maxQueryNesting: limit(QUERY_LIMITS.maxQueryNesting, MAX_DEPTH),
     maxQueryTables: limit(QUERY_LIMITS.maxQueryTables, MAX_TABLES),
+    queryExtensions: z.boolean('must be true or false').default(QUERY_LIMITS.queryExtensions),
     maxRowsRead: limit(DEFAULT_MAX_ROWS, Number.MAX_SAFE_INTEGER),
     queryTimeoutMs: limit(DEFAULT_TIMEOUT_MS, MAX_MS),
-    maxJoinBytes: limit(DEFAULT_MAX_BYTES, Number.MAX_SAFE_INTEGER),
+    maxQueryBytes: limit(DEFAULT_MAX_BYTES, Number.MAX_SAFE_INTEGER),
   },
   'must be an object',
 ) satisfies z.ZodType<Limits>
