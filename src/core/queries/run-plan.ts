@@ -11,6 +11,7 @@ import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { charging, type GroupOutputs, groupRows, orderGroups } from './group-rows.ts'
+import { firstByIndex } from './index-order.ts'
 import { totalsOfIndexes } from './index-totals.ts'
 import { joinRows } from './join-rows.ts'
 import { createSelection } from './order-rows.ts'
@@ -70,7 +71,10 @@ async function resultRows(context: Scanning, plan: Plan, running: Running): Prom
     return result(asTuples(reader.read(rows, limit)))
   }
   if (strategy.kind === 'sorted') {
-    return result(await firstInOrder(joined(context, plan, running), { ...running, order: strategy.order, offset, limit }))
+    const { order, keys } = strategy
+    const wanted = { ...running, order, offset, limit }
+    const found = keys && (await firstByIndex(context, first, { ...wanted, keys }))
+    return result(found === undefined ? await firstInOrder(joined(context, plan, running), wanted) : asTuples(found))
   }
   const window = createWindow(offset, limit)
   if (steps.length === 0) {

@@ -49,6 +49,8 @@ export interface ScannedTable {
   readonly extraFilter?: Filter
   /** Number of rows after which no more are needed. */
   readonly limit?: number
+  /** The ids of the rows to read, rising, if they are known. */
+  readonly ids?: Float64Array
 }
 
 /** Scans the visible rows of one source in order of insertion. */
@@ -91,7 +93,8 @@ export class TableScan<Batch extends { readonly length: number }> {
 
   constructor(context: Scanning, scanned: ScannedTable, reader: SliceReader<Batch>) {
     this.#context = context
-    this.#asksIndex = scanned.plan.candidates.length > 0 && scanned.extraFilter === undefined
+    this.#candidates = scanned.ids
+    this.#asksIndex = scanned.plan.candidates.length > 0 && scanned.extraFilter === undefined && scanned.ids === undefined
     this.#scanned = scanned
     this.#reader = reader
     this.#filter = both(scanned.plan.filter, scanned.extraFilter)
