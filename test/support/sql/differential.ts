@@ -61,10 +61,27 @@ export async function openFixture(fixture: Fixture, storage: StorageHandle): Pro
     const records = rows.map((row) => ({
       fields: Object.fromEntries(columns.map((column, at) => [column.name, toInput(row[at] ?? null)])),
     }))
-    if (records.length > 0) await asLoose(session).insert(name, records)
+    if (records.length > 0) await storeAround(asLoose(session), name, records)
   }
   const queryable = asQueryable(session)
   return { ask: (query, print) => queryable.query(print(query)), close: () => vault.close() }
+}
+
+/** Stores records in two requests, with others around them that are deleted again, and one that is changed to what it was. */
+async function storeAround(session: LooseSession, table: string, records: readonly NewRecord[]): Promise<void> {
+  const half = records.length >> 1
+  const before = await session.insert(table, records.slice(0, 3))
+  const first = half === 0 ? { records: [] } : await session.insert(table, records.slice(0, half))
+  const last = await session.insert(table, records.slice(half))
+  const [one] = first.records
+  const [fields, others] = [records[0]?.fields, records.at(-1)?.fields]
+  if (one !== undefined && fields !== undefined && others !== undefined) {
+    await session.update(table, [{ id: one.id, fields: others }])
+    await session.update(table, [{ id: one.id, fields }])
+  }
+  const after = await session.insert(table, records.slice(-2))
+  await session.delete(table, [...before.records, ...after.records].map(({ id }) => id))
+  if (first.records.length + last.records.length !== records.length) throw new Error('records are missing')
 }
 
 /** Draws fixtures and queries until enough results are compared, or too many differ. */

@@ -91,8 +91,8 @@ const TYPES: readonly ColumnTypeName[] = [
 ]
 
 const MAX_ROWS = 14
-/** Beyond the first page a scan asks for. */
-const TALL_ROWS = 260
+/** Beyond the first page a scan asks for, and so many that a sealed index costs less. */
+const TALL_ROWS = 700
 
 /** Draws a fixture of one to three tables. */
 export function drawFixture(random: SeededRandom): Fixture {
@@ -144,12 +144,13 @@ function drawTable(random: SeededRandom, name: string, making: Making): FixtureT
 function drawColumn(random: SeededRandom, name: string, { normalize }: Making): FixtureColumn {
   const type = random.pick(TYPES)
   const shown = { redaction: 'PLAIN_TEXT' } as const
+  const found = type !== 'JSON' && type !== 'ARRAY' && random.chance(0.5) ? ({ index: 'sealed' } as const) : {}
   const keeping = random.chance(0.4)
     ? { encrypted: false, index: type !== 'JSON' && type !== 'ARRAY' && random.chance(0.4) }
-    : { searchable: random.chance(0.5), ...(random.chance(0.15) ? { token: 'deterministic' as const } : {}) }
+    : { searchable: random.chance(0.5), ...found, ...(random.chance(0.15) ? { token: 'deterministic' as const } : {}) }
   if (type === 'STRING' && random.chance(0.4)) {
     // Two columns of one group have digests that can be compared with each other.
-    return { name, type, definition: { type, ...shown, searchable: true, columnGroup: 'texts', ...normalize } }
+    return { name, type, definition: { type, ...shown, ...found, searchable: true, columnGroup: 'texts', ...normalize } }
   }
   return { name, type, definition: definitionOf(type, { ...shown, ...keeping }) }
 }
