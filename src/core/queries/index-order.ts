@@ -45,7 +45,7 @@ export async function firstByIndex(
 ): Promise<readonly BufferedRow[] | undefined> {
   const { keys, order, offset, limit } = wanted
   const indexes = context.readIndexes(plan.source.table)
-  let left = await rowsToWalk(indexes, keys, { candidates: plan.candidates, wanted: offset + limit })
+  let left = await rowsToWalk({ indexes, costs: context.costs }, keys, { candidates: plan.candidates, wanted: offset + limit })
   if (left === 0) return undefined
   const readRows = createIdReader(context, plan, wanted.meter)
   const window = createOrderedWindow(wanted)
@@ -75,9 +75,10 @@ function createIdReader(context: Scanning, plan: SourcePlan, meter: BudgetMeter)
 }
 
 /** Collects rows in order, from OFFSET up to LIMIT. */
-function createOrderedWindow({ keys: { column: first }, order, offset, limit, meter, read }: IndexOrder) {
+function createOrderedWindow({ keys: { column }, order, offset, limit, meter, read }: IndexOrder) {
   const rows: BufferedRow[] = []
   const keys = order.map(({ ref, direction }) => ({ direction, compare: typeOf(ref).compare }))
+  const { type } = column
   let toSkip = offset
   /** The rows of the key that is being read, if its order is not that of their values. */
   let sorting: { readonly key: Uint8Array; readonly selection: Selection<BufferedRow> } | undefined
@@ -98,6 +99,17 @@ function createOrderedWindow({ keys: { column: first }, order, offset, limit, me
     return sorting.selection
   }
 
+  /** Adds a row, if there is one. Returns false if it has another key by now. */
+  function addRow(key: Uint8Array, row: BufferedRow | undefined): boolean {
+    if (row === undefined) return true
+    const values = order.map(({ ref }) => read(row, ref))
+    if (compareKeys(orderKey(type, values[0]), key) !== 0) return false
+    // A cut key is that of several values, and further terms order the rows of a value.
+    if (order.length === 1 && isWholeKey(key)) push(row)
+    else selectionOf(key).add(row, values)
+    return true
+  }
+
   return {
     rows,
     end,
@@ -107,19 +119,7 @@ function createOrderedWindow({ keys: { column: first }, order, offset, limit, me
       for (const { key, rows: ids } of pieces) {
         if (sorting !== undefined && compareKeys(sorting.key, key) !== 0) await end()
         if (rows.length === limit) return true
-        // A cut key is that of several values, and further terms order the rows of a value.
-        const isInOrder = order.length === 1 && isWholeKey(key)
-        for (const id of ids) {
-          const row = found.get(id)
-          if (row === undefined) continue
-          if (compareKeys(orderKey(first.type, read(row, at(order, 0).ref)), key) !== 0) return false
-          if (isInOrder) push(row)
-          else
-            selectionOf(key).add(
-              row,
-              order.map(({ ref }) => read(row, ref)),
-            )
-        }
+        for (const id of ids) if (!addRow(key, found.get(id))) return false
       }
       return true
     },

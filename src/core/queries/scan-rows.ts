@@ -7,7 +7,7 @@ import type { Table } from '../schema/layout.ts'
 import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import { candidateRows } from './candidate-rows.ts'
+import { candidateRows, type ReadCosts } from './candidate-rows.ts'
 import { createResidualFilter, type ResidualFilter } from './residual-filter.ts'
 import {
   type BufferedRow,
@@ -39,6 +39,8 @@ export interface Scanning {
   readonly barrier: Barrier
   /** Reads the sealed indexes of a table. */
   readIndexes(table: Table): IndexReader
+  /** What reading costs. Default: as it was measured. */
+  readonly costs?: ReadCosts | undefined
 }
 
 /** A table to scan. */
@@ -133,7 +135,8 @@ export class TableScan<Batch extends { readonly length: number }> {
   async #askIndex(): Promise<void> {
     this.#asksIndex = false
     const { plan } = this.#scanned
-    this.#candidates = await candidateRows(this.#context.readIndexes(plan.source.table), plan.candidates, this.#wanted)
+    const choosing = { indexes: this.#context.readIndexes(plan.source.table), costs: this.#context.costs }
+    this.#candidates = await candidateRows(choosing, plan.candidates, this.#wanted)
   }
 
   #readPage(page: Page): Promise<ScannedPage> {

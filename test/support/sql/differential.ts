@@ -2,9 +2,11 @@
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
-import { createVault, defineSchema } from '../../../src/index.ts'
+import { openVault } from '../../../src/core/vault/open-vault.ts'
+import { defineSchema } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { asLoose, type LooseRecord, type LooseSession } from '../vaults/open-untyped.ts'
+import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 import { drawFixture, type Fixture, schemaOf, toInput } from './fixture.ts'
 import { type Answer, asQueryable } from './known-vault.ts'
@@ -50,12 +52,11 @@ export interface Outcome {
 
 /** A vault of a fixture, filled. */
 export async function openFixture(fixture: Fixture, storage: StorageHandle): Promise<Subject> {
-  const vault = await createVault({
-    id: 'fixture',
-    storage,
-    schema: defineSchema(schemaOf(fixture)),
-    keys: localKeys({ key: TEST_SECRET }),
-  })
+  const schema = defineSchema(schemaOf(fixture))
+  const keys = localKeys({ key: TEST_SECRET })
+  // Every other vault uses an index wherever there is one.
+  const costs = fixture.usesIndexes ? { readCosts: { scannedRow: 1e9, foundRow: 0, entry: 0, anyUse: 0 } } : {}
+  const vault = await openVault({ ...SYSTEM_PORTS, id: 'fixture', storage, schema, keys, ...costs })
   const session = vault.as(OWNER)
   for (const { name, columns, rows } of fixture.tables) {
     const records = rows.map((row) => ({

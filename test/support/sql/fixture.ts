@@ -33,6 +33,8 @@ export interface Fixture {
   readonly isWide: boolean
   /** A table has more rows than a page of storage: joins of three would take too long. */
   readonly isTall: boolean
+  /** Queries use sealed indexes wherever they can. */
+  readonly usesIndexes: boolean
 }
 
 /** Texts that are easily confused: by case, by white space, by what they look like, by Unicode's forms and by UTF-16's order. */
@@ -122,7 +124,7 @@ export function drawFixture(random: SeededRandom): Fixture {
   // All columns of the group have equal definitions, in all tables.
   const normalize = random.chance(0.3) ? { normalize: ['trim', 'lowercase'] as const } : {}
   const tables = names.map((name, at) => drawTable(random, name, { pools, normalize, isTall: isTall && at === 0 }))
-  return { tables, pools, hasNul, hasBackslash, isWide, isTall }
+  return { tables, pools, hasNul, hasBackslash, isWide, isTall, usesIndexes: random.chance(0.5) }
 }
 
 interface Making {
