@@ -6,8 +6,10 @@ import { ByteWriter, readU16, readU32 } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { EntryList, type Segment } from './segment.ts'
 
-/** The first byte of the content of a row of INDEX_RUNS: what it is. */
-export const CONTENTS = { delta: 1, small: 2, run: 3 } as const
+/** The first byte of the content of a row of INDEX_RUNS: what it is. A claim holds the row of a run while its blocks are written. */
+export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4 } as const
+/** Bytes of the kind, and of the space, in front of each content: the column `space` is not bound to the row. */
+export const PREFIX_BYTES = 5
 
 /** Bytes of an index and a length in front of the entries of a part. */
 const PART_BYTES = 8
@@ -88,27 +90,44 @@ export function padToStep(out: ByteWriter): void {
   out.length = padded
 }
 
-/** Seals the changes of several writes of one table and one commit as one row of INDEX_RUNS. `vault` is the 16-byte digest of the vault id. */
+/** The keys that seal rows of indexes. `vault` is the 16-byte digest of the vault id. */
+export interface SealingKeys {
+  readonly ring: KeyRing
+  readonly vault: Uint8Array
+}
+
+/** Seals the changes of several writes of one table and one commit as one row of INDEX_RUNS. */
 export function sealDelta(
-  { ring, vault }: { readonly ring: KeyRing; readonly vault: Uint8Array },
+  keys: SealingKeys,
   id: number,
   table: { readonly objectId: number },
   changes: readonly IndexChanges[],
 ): NewRow {
   const out = new ByteWriter(SMALL_STEP)
   out.u8(CONTENTS.delta)
+  out.u32(table.objectId)
   for (const one of changes) one.writeTo(out)
   padToStep(out)
-  const plaintext = out.bytes.subarray(0, out.length)
-  const body = sealEntry({ ring, vault, kind: 'run', id }, plaintext)
-  plaintext.fill(0)
-  return { id, space: table.objectId, body }
+  const content = out.bytes.subarray(0, out.length)
+  const row = sealRun(keys, { id, space: table.objectId, content })
+  content.fill(0)
+  return row
+}
+
+/** Returns a row of INDEX_RUNS with this content. */
+export function sealRun(
+  { ring, vault }: SealingKeys,
+  { id, space, content }: { readonly id: number; readonly space: number; readonly content: Uint8Array },
+): NewRow {
+  const body = sealEntry({ ring, vault, kind: 'run', id }, content)
+  // The last bytes of the tag are as random as a nonce, and of this body alone.
+  return { id, space, mark: readRow(body, body.length - ROW_BYTES), body }
 }
 
 /** Returns what a delta has of each index, by its object id. */
 export function readDelta(content: Uint8Array): ReadonlyMap<number, Segment> {
   const lists = new Map<number, EntryList>()
-  for (let at = 1; at + PART_BYTES <= content.length; ) {
+  for (let at = PREFIX_BYTES; at + PART_BYTES <= content.length; ) {
     const index = readU32(content, at)
     // No index has the number 0: from here on there are zeros.
     if (index === 0) break
