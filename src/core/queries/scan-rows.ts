@@ -1,6 +1,6 @@
 /** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive, and makes rows or values of each slice. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { ColumnRef } from '../expressions/condition.ts'
+import type { ColumnRef, ValueOf } from '../expressions/condition.ts'
 import { LongMatch } from '../expressions/like.ts'
 import type { Filter, Page, PhysicalType, StorageReads } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
@@ -264,6 +264,33 @@ export function createRowReader(
         buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
       })
       return buffered
+    },
+  }
+}
+
+/** The visible rows of a slice that are kept. */
+export interface AdmittedBatch {
+  /** Number of visible rows. All of them count as read. */
+  readonly length: number
+  readonly rows: readonly BufferedRow[]
+}
+
+/** Creates a reader that buffers only the rows that `admits` keeps: it reads few columns of each row, and a row has many. */
+export function createAdmittingReader(
+  { columns, readsOnlyBodies, each }: ResidualFilter,
+  { source, projected }: SourcePlan,
+  admits: (cellOf: ValueOf) => boolean,
+): SliceReader<AdmittedBatch> {
+  const refs = projected.map((column): ColumnRef => ({ source: source.index, column }))
+  return {
+    columns,
+    readsOnlyBodies,
+    read(rows, max) {
+      const buffered: BufferedRow[] = []
+      const length = each(rows, max, ({ id, publicId, cellOf }, grants) => {
+        if (admits(cellOf)) buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
+      })
+      return { length, rows: buffered }
     },
   }
 }
