@@ -1,5 +1,6 @@
 /** Where a change of the schema waits: readers that go by an older schema do not compare it with the stored one for so long, and what they read ends only after that. */
 import type { CatalogTable } from '../schema/catalog-schema.ts'
+import { indexOfCell } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import type { NextSchema } from './next-schema.ts'
 import { pendingGone } from './plan-rewriting.ts'
@@ -23,7 +24,10 @@ export function erasesSeen({ drop = {}, finish = [] }: SchemaMoves): boolean {
 export function endingParts(table: Pick<Table, 'physical'>, stored: CatalogTable) {
   const gone = pendingGone(stored)
   const cells = [
-    ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
+    ...(stored.leftover ?? []).map((cell) => ({
+      name: cell,
+      type: indexOfCell(cell) === undefined ? ('bytes' as const) : ('integer' as const),
+    })),
     ...gone.flatMap((one) => one.cells ?? []),
   ]
   const unneeded = unneededBy(table.physical.indexes, stored.unneeded)

@@ -1,32 +1,57 @@
-/** What a change of the schema does with sealed indexes: it refuses to touch one, so that none has the values of some records only. */
-import { say } from '../errors.ts'
-import type { CatalogSchema } from '../schema/catalog-schema.ts'
-import type { SchemaMoves, SchemaRefusal } from './schema-moves.ts'
-import type { Succession } from './successions.ts'
+/** What a change of the schema does with sealed indexes: who knows of one while it begins or ends, and what its fill stores. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { IndexChanges } from '../index-runs/delta.ts'
+import { orderKey } from '../index-runs/order-key.ts'
+import type { Row, Storage } from '../ports/storage.ts'
+import { deltaOf } from '../records/index-changes.ts'
+import type { CatalogColumn } from '../schema/catalog-schema.ts'
+import type { ColumnDefinition } from '../schema/column.ts'
+import { type Column, IS_INDEXED, indexCell } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
+import { insertInOrder } from '../unit-of-work/unit-of-work.ts'
 
-/** Returns why sealed indexes stay as they are: they are of new tables, and of the values that their columns had from the first record on. */
-export function sealedIndexesChanged(
-  before: CatalogSchema,
-  target: CatalogSchema,
-  { drop = {} }: SchemaMoves,
-  successions: readonly Succession[],
-): SchemaRefusal[] {
-  const isErased = (path: string): boolean => drop[path] === 'erase'
-  return Object.entries(before.tables).flatMap(([table, { columns }]) => {
-    const after = target.tables[table]?.columns ?? {}
-    return Object.keys(after).flatMap((column) => {
-      const isAnew = successions.some((one) => one.table === table && one.column === column)
-      const was = columns[column]?.index
-      const is = isErased(table) || isErased(`${table}.${column}`) ? undefined : after[column]?.index
-      const isKept = was === is && !(isAnew && was !== undefined)
-      if (isKept) return []
-      return [
-        {
-          table,
-          column,
-          reason: say`the sealed index of column ${column} of table ${table} cannot be added to a table that exists, removed, or be of another type.`,
-        },
-      ]
-    })
+/** Returns a column as it is stored, for writers with the sealed index of another definition of it. Readers lose one that ends, before writers do. */
+export function withIndexOf({ index, definition }: CatalogColumn, stored: CatalogColumn): CatalogColumn {
+  const { index: had, ...others } = stored.definition
+  const endsSealed = had === 'sealed' && definition.index !== 'sealed'
+  return {
+    ...stored,
+    // Without `index` it is a definition of the same type.
+    ...(endsSealed && { definition: others as ColumnDefinition }),
+    ...(index !== undefined && { index }),
+  }
+}
+
+/** Returns a column without its sealed index, if its cells are among these. */
+export function withoutIndex(column: CatalogColumn, ended: ReadonlySet<string>): CatalogColumn {
+  const { index, ...others } = column
+  return index !== undefined && ended.has(indexCell(index)) ? others : column
+}
+
+/** A key that an index gets, and the physical column that says so. */
+export interface NewKey {
+  readonly index: number
+  readonly cell: string
+  readonly key: Uint8Array
+}
+
+/** Returns the keys of a row in the indexes of these columns that do not have it. `valueIn` gives its value of a column. */
+export function missingKeys(columns: readonly Column[], row: Row, valueIn: (column: Column) => unknown): readonly NewKey[] {
+  return columns.flatMap((column) => {
+    const { writtenIndex: index } = column
+    if (index === undefined || row[index.cell] === IS_INDEXED) return []
+    return [{ index: index.objectId, cell: index.cell, key: orderKey(column.type, valueIn(column) ?? null) }]
   })
+}
+
+/** Stores the keys of rows that are marked in this transaction. */
+export async function storeKeys(
+  storage: Storage,
+  barrier: Barrier,
+  table: Table,
+  rows: readonly { readonly id: number; readonly keys?: readonly NewKey[] }[],
+): Promise<void> {
+  const changes = new IndexChanges()
+  for (const { id, keys = [] } of rows) for (const { index, key } of keys) changes.add(index, key, id)
+  await insertInOrder(storage, await deltaOf(storage, barrier, table, changes))
 }

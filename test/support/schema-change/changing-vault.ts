@@ -23,7 +23,7 @@ export function openChanging(
 
 /** The columns of the table that changes. */
 export const COLUMNS = {
-  key: column.string({ ...PLAIN, unique: true }),
+  key: column.string({ ...PLAIN, unique: true, index: 'sealed' }),
   name: column.string(PLAIN),
   found: column.string({ ...PLAIN, searchable: true }),
   once: column.string({ ...PLAIN, unique: true }),
@@ -155,6 +155,21 @@ export const KINDS: readonly Kind[] = [
     name: 'index off',
     after: schemaOf({ ...COLUMNS, size: column.integer({ ...PLAIN, encrypted: false }) }),
     findsNot: ['size'],
+    steps: ['erase'],
+  },
+  {
+    name: 'sealed index on',
+    after: schemaOf({ ...COLUMNS, name: column.string({ ...PLAIN, index: 'sealed' }) }),
+    steps: ['fill'],
+  },
+  {
+    name: 'column with a sealed index added',
+    after: schemaOf({ ...COLUMNS, rank: column.integer({ ...PLAIN, index: 'sealed' }) }),
+    steps: ['now', 'fill'],
+  },
+  {
+    name: 'sealed index off',
+    after: schemaOf({ ...COLUMNS, key: column.string({ ...PLAIN, unique: true }) }),
     steps: ['erase'],
   },
   { name: 'column kept', after: schemaOf(WITHOUT_NAME), moves: { drop: { 'people.name': 'keep' } }, steps: [] },
