@@ -178,6 +178,12 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, gi
   const tokens = await prepareTokens(unit.storage, ring, { table, ids, metadata })
   const completed = older === undefined ? records : await completeKeys(context, request)
   const patches = older === undefined ? marked : withCompleted(ring, { table, records, completed }, marked)
+  // Without empty ones, so that the delta is sealed before the writer is held.
+  const inserts = [
+    { table: TRANSIENTS.name, rows: resealed.transients },
+    { table: TOKENS.name, rows: rowsOf(tokens) },
+    ...deltas,
+  ].filter(({ rows }) => rows.length > 0)
   await explained(request, tokens, () =>
     unit.change(async ({ storage }) => {
       if (older !== undefined) await replaceOlder(storage, ring, older, { table, records: completed, tokens, rows: ids })
@@ -187,9 +193,7 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, gi
       const { restarted } = resealed
       // A purge can delete an expired value meanwhile.
       if (restarted.length > 0 && (await storage.update(TRANSIENTS.name, restarted)).includes(false)) throw STALE
-      if (resealed.transients.length > 0) await storage.insert(TRANSIENTS.name, resealed.transients)
-      if (tokens.length > 0) await storage.insert(TOKENS.name, rowsOf(tokens))
-      if (deltas.length > 0) await insertInOrder(storage, deltas)
+      await insertInOrder(storage, inserts)
       context.event.setWrittenRows(given.table, ids)
     }),
   )

@@ -1,10 +1,10 @@
 /** Sealed indexes that a change of the schema adds and drops beside writers: they have the keys of all records, or leave nothing. */
 import { expect, it } from 'vitest'
-import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { checkSchema } from '../../../src/core/schema/define-schema.ts'
-import { INDEX_BLOCKS, INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
+import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import type { SchemaMoves } from '../../../src/core/schema-change/schema-moves.ts'
-import { column, type SchemaDefinition, type Vault } from '../../../src/index.ts'
+import type { SchemaDefinition, Vault } from '../../../src/index.ts'
 import {
   INDEXED_RULES,
   INDEXED_TABLES,
@@ -15,7 +15,7 @@ import {
   wrongTables,
 } from '../../support/indexes/indexed-people.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
-import { memoryEngine, onEachStorage } from '../../support/storages/engines.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
 import { openFast } from '../../support/vaults/fast-ports.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 
