@@ -191,7 +191,11 @@ function changedTables(
       fills: table.columns.filter(
         ({ name, digest }) => digest !== undefined && !had.has(digest) && marks.columns[name] !== undefined,
       ),
-      indexes: table.columns.filter((column) => isIndexed(column) && !had.has(column.writtenIndex?.cell ?? '')),
+      indexes: table.columns.filter((column) => {
+        const cell = column.writtenIndex?.cell ?? ''
+        const isFilling = marks.columns[column.name]?.definition.index === 'sealed' && marks.filling?.includes(cell) === true
+        return isIndexed(column) && !had.has(cell) && !(isFilling && isOpening)
+      }),
       keeps: table.kept.filter(({ cell, isFilling }) => !times.has(cell) || (isFilling && !isOpening)),
       requires: table.columns.filter(({ name }) => {
         const [stored, is] = [marks.columns[name], target.tables[table.name]?.columns[name]]

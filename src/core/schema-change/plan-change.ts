@@ -102,7 +102,7 @@ function stepsOf(change: TableChange, rows: number, isSerial: boolean): SchemaSt
     ...[...ends, ...leftover].map((cell) =>
       indexOfCell(cell) === undefined
         ? step('erase', nameOfCell(change, cell), 'digests are erased', FILL_US)
-        : { ...step('erase', nameOfCell(change, cell), 'a sealed index is dropped', DROP_US), rows: 0 },
+        : { ...step('erase', indexedColumn(change, cell), 'a sealed index is dropped', DROP_US), rows: 0 },
     ),
   ]
 }
@@ -112,8 +112,12 @@ const REQUIRED = 'every record must have a value'
 /** Returns the name of the column of a physical one, also of one that no layout has any more. */
 function nameOfCell({ table }: TableChange, cell: string): string {
   const objectId = Number(cell.split('_')[1])
-  const found = table.columns.find((column) => column.objectId === objectId || column.writtenIndex?.cell === cell)
-  return found?.name ?? cell
+  return table.columns.find((column) => column.objectId === objectId)?.name ?? cell
+}
+
+/** Returns the name of the column whose sealed index has a cell; undefined when it has ended. */
+function indexedColumn({ table }: TableChange, cell: string): string | undefined {
+  return table.columns.find(({ writtenIndex }) => writtenIndex?.cell === cell)?.name
 }
 
 /** Returns what can be said without reading a record. */

@@ -53,7 +53,7 @@ async function busyWorld(storage: StorageHandle, seed: string) {
     start() {
       isOver = false
       running = (async () => {
-        for (rounds = 0; !isOver || rounds < 5; rounds++) await writeSomething(world)
+        for (rounds = 0; !isOver; rounds++) await writeSomething(world)
       })()
     },
     async stop() {
@@ -84,7 +84,7 @@ onEachStorage('sealed indexes', (engine) => {
     for (const tables of [INDEXED_TABLES, BEFORE, INDEXED_TABLES]) {
       start()
       await change(changing, tables)
-      expect(await stop()).toBeGreaterThan(5)
+      expect(await stop()).toBeGreaterThan(0)
       expect(await wrongTables(world.vault)).toEqual([])
       found.push((await partsOf(storage)).cells)
     }
