@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { build } from 'esbuild'
+import { builtProcess } from '../test/support/cli/built-command.ts'
 import { freshDatabase } from '../test/support/postgres/fresh-database.ts'
 import { startPostgres } from '../test/support/postgres/server.ts'
 import { BEFORE, fillPeople, openChanging, type Person, sessionOf } from '../test/support/schema-change/changing-vault.ts'
@@ -37,16 +37,14 @@ const [rows, older, newer, kills] = [values.rows, values.older, values.newer, va
 ]
 /** Milliseconds of CPU that a transaction of a change may keep writers waiting. Indexes that SQLite builds take longer: the plan says how long. */
 const MAX_HOLD_MS = 200
-const SOURCE = join(import.meta.dirname, '../test/support/schema-change/drill-process.ts')
-/** One file of JavaScript: a process starts with a third of the CPU. It is where packages are found. */
-const SCRIPT = join(import.meta.dirname, `../node_modules/.cache/schema-drill-${process.pid}.mjs`)
+const SCRIPT = join(import.meta.dirname, '../test/support/schema-change/drill-process.ts')
 
 function start(options: DrillOptions): {
   readonly child: ChildProcess
   readonly output: Promise<string>
   readonly end: Promise<number | null>
 } {
-  const child = spawn(process.execPath, [SCRIPT, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [builtProcess(SCRIPT), JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const output = (async () => {
     let text = ''
     if (child.stdout !== null) for await (const part of child.stdout) text += String(part)
@@ -165,7 +163,6 @@ async function drill(address: StorageAddress, kind: DrilledKind): Promise<boolea
   return problems.length === 0
 }
 
-await build({ entryPoints: [SOURCE], outfile: SCRIPT, bundle: true, platform: 'node', format: 'esm', packages: 'external' })
 const server = values.engine === 'sqlite' ? undefined : await startPostgres({ durable: true })
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-drill-'))
 let failed = 0
@@ -186,5 +183,4 @@ for (let round = 0; round < Number(values.rounds); round++) {
 console.log(`${done} changes, ${failed} with problems`)
 await server?.stop()
 rmSync(folder, { recursive: true, force: true })
-rmSync(SCRIPT, { force: true })
 if (failed > 0) process.exitCode = 1

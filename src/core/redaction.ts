@@ -239,6 +239,12 @@ export function lowerLevel(left: RedactionLevel, right: RedactionLevel): Redacti
   return RANKS[left] < RANKS[right] ? left : right
 }
 
+/** Returns the level that shows more; undefined shows nothing. */
+export function higherLevel(left: RedactionLevel | undefined, right: RedactionLevel | undefined): RedactionLevel | undefined {
+  if (left === undefined || right === undefined) return left ?? right
+  return lowerLevel(left, right) === left ? right : left
+}
+
 /**
  * Returns the level at which a value of a column is shown, where one is requested and the other is granted. Without a mask there is none between plain
  * text and redacted.

@@ -1,4 +1,5 @@
 /** Calls of the vault: operations by their names, as `session.perform` has them. Values go in bodies, never in URLs. */
+import type { OperationInput, OperationName, OperationResult } from '../../index.ts'
 import type { Credential } from './credential.ts'
 import { credential } from './credential.ts'
 import { API_URL } from './places.ts'
@@ -36,7 +37,11 @@ export interface CallOptions {
 export const refusals: { onRefused: () => void } = { onRefused: () => {} }
 
 /** Performs an operation. Throws `ApiError`, and what aborts the signal. */
-export async function perform<Result>(name: string, input: object = {}, options: CallOptions = {}): Promise<Result> {
+export async function perform<Name extends OperationName>(
+  name: Name,
+  input: OperationInput<Name>,
+  options: CallOptions = {},
+): Promise<OperationResult<Name>> {
   const as = options.as ?? signedIn()
   const response = await post(name, input, as, options)
   const body: unknown = await response.json().catch(() => undefined)
@@ -46,7 +51,7 @@ export async function perform<Result>(name: string, input: object = {}, options:
   if (options.as === undefined && credential() !== as) throw new ApiError(SIGNED_OUT)
   if (!response.ok) throw refusal(response, body, options)
   if (body === undefined) throw new ApiError('The answer of the server ended early. Look whether what you asked for was done.')
-  return body as Result
+  return body as OperationResult<Name>
 }
 
 /** Performs an operation that answers in lines of JSON, and calls back for each. Throws as `perform`. */

@@ -44,8 +44,8 @@ export function tableOf(name: string): TableDescription | undefined {
 
 /** Signs in. Throws `ApiError` if the vault does not accept the credential. */
 export async function signIn(credential: Credential): Promise<void> {
-  const caller = await perform<CallerDescription>('describeCaller', {}, { as: credential })
-  const { tables } = await perform<{ tables: readonly TableDescription[] }>('describeSchema', {}, { as: credential })
+  const caller = await perform('describeCaller', {}, { as: credential })
+  const { tables } = await perform('describeSchema', {}, { as: credential })
   keepCredential(credential)
   endReason.set('')
   session.set({ caller, tables })
@@ -53,7 +53,7 @@ export async function signIn(credential: Credential): Promise<void> {
 
 /** Reads the schema again, after it or the policy changed. */
 export async function refreshSchema(): Promise<void> {
-  const { tables } = await perform<{ tables: readonly TableDescription[] }>('describeSchema')
+  const { tables } = await perform('describeSchema', {})
   session.set({ ...currentSession(), tables })
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { messageOf } from '../ui/failure.tsx'
 import { Mark } from '../ui/mark.tsx'
 import { useTitle } from '../ui/page.tsx'
+import { FormFailure } from '../ui/submit.tsx'
 import { Value } from '../ui/value.tsx'
 import { ApiError } from './api.ts'
 import type { Credential } from './credential.ts'
@@ -114,11 +115,7 @@ export function SignIn() {
             />
           )}
         </div>
-        {problem === '' ? null : (
-          <p class="note bad" role="alert">
-            {problem}
-          </p>
-        )}
+        <FormFailure failed={problem} />
         <div class="field">
           <button type="submit" class="button primary" disabled={isBusy || !isReady}>
             {isBusy ? 'Signing in…' : 'Sign in'}

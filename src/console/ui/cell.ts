@@ -14,7 +14,8 @@ export function cellOf(record: Pick<UntypedRecord, 'id' | 'fields' | 'levels'>, 
   if (shown !== undefined) return { state: 'revealed', ...shown }
   if (!Object.hasOwn(record.fields, column)) return { state: 'hidden' }
   const value = record.fields[column]
-  const level = Object.hasOwn(record.levels, column) ? record.levels[column] : undefined
+  const { levels = {} } = record
+  const level = Object.hasOwn(levels, column) ? levels[column] : undefined
   if (level === 'REDACTED') return { state: 'redacted' }
   if (value === null) return { state: 'null' }
   return { state: level === 'MASKED' ? 'masked' : 'plain', value }

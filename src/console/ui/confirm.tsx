@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Dialog } from './dialog.tsx'
-import { messageOf } from './failure.tsx'
+import { FormFailure, useSubmit } from './submit.tsx'
 
 /** What is asked. */
 export interface ConfirmProps {
@@ -20,22 +20,10 @@ export interface ConfirmProps {
 /** Draws the dialog. It closes when it is done. */
 export function Confirm({ title, action, typed, children, run, onClose }: ConfirmProps) {
   const [text, setText] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  const [failed, setFailed] = useState('')
-  const isReady = !isBusy && (typed === undefined || text === typed)
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    if (!isReady) return
-    setBusy(true)
-    setFailed('')
-    try {
-      await run()
-      onClose(false)
-    } catch (error) {
-      setFailed(messageOf(error))
-      setBusy(false)
-    }
-  }
+  const { submit, isReady, failed } = useSubmit(typed === undefined || text === typed, async () => {
+    await run()
+    onClose(false)
+  })
   const close = (): void => onClose(failed !== '')
   return (
     <Dialog label={title} onClose={close}>
@@ -57,11 +45,7 @@ export function Confirm({ title, action, typed, children, run, onClose }: Confir
             />
           </label>
         )}
-        {failed === '' ? null : (
-          <p class="note bad" role="alert">
-            {failed}
-          </p>
-        )}
+        <FormFailure failed={failed} />
         <div class="actions">
           <button type="button" class="button quiet" autofocus={typed === undefined} onClick={close}>
             Cancel

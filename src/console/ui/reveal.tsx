@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { perform } from '../app/api.ts'
 import { useStore } from '../app/store.ts'
 import { Dialog } from './dialog.tsx'
-import { messageOf } from './failure.tsx'
 import { Icon } from './icon.tsx'
 import { isPurpose, PurposeField } from './purpose.tsx'
 import { forgetRevealed, keepRevealed, revealedChanges, revealedCount } from './revealed.ts'
+import { FormFailure, useSubmit } from './submit.tsx'
 
 /** What is revealed, and where the dialog opens. */
 export interface RevealProps {
@@ -20,45 +20,30 @@ export interface RevealProps {
 /** Asks for the purpose, and reveals the cell. */
 export function RevealDialog({ table, id, column, at, onClose }: RevealProps) {
   const [purpose, setPurpose] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  const [failed, setFailed] = useState('')
   // What comes after the dialog was closed is not kept.
   const abort = useRef(new AbortController())
   useEffect(() => () => abort.current.abort(), [])
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    if (isBusy || !isPurpose(purpose)) return
-    setBusy(true)
-    setFailed('')
-    try {
-      const options = { purpose: purpose.trim(), signal: abort.current.signal }
-      const { value } = await perform<{ value: unknown }>('reveal', { table, id, column }, options)
-      keepRevealed({ table, id, column }, value)
-      onClose()
-    } catch (error) {
-      setFailed(messageOf(error))
-      setBusy(false)
-    }
-  }
+  const { submit, isReady, isBusy, failed } = useSubmit(isPurpose(purpose), async () => {
+    const options = { purpose: purpose.trim(), signal: abort.current.signal }
+    const { value } = await perform('reveal', { table, id, column }, options)
+    keepRevealed({ table, id, column }, value)
+    onClose()
+  })
   return (
     <Dialog kind="pop" at={at} label={`Reveal ${column}`} onClose={onClose}>
       <form class="dialog" onSubmit={submit}>
         <h2>Reveal {column}</h2>
         <PurposeField value={purpose} onChange={setPurpose} />
-        {failed === '' ? (
+        <FormFailure failed={failed}>
           <p class="faint">
             Your name, this cell, the time and your purpose go into the audit trail. The value hides again after 60 seconds.
           </p>
-        ) : (
-          <p class="note bad" role="alert">
-            {failed}
-          </p>
-        )}
+        </FormFailure>
         <div class="actions">
           <button type="button" class="button quiet" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="button exposed" disabled={isBusy || !isPurpose(purpose)}>
+          <button type="submit" class="button exposed" disabled={!isReady}>
             {isBusy ? 'Revealing…' : 'Reveal for 60 s'}
           </button>
         </div>

@@ -8,7 +8,7 @@ import { goneFault } from '../schema/catalog-schema.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { MAX_KEY_COLUMNS } from '../schema/schema-rules.ts'
 import { inWords } from '../util/lists.ts'
-import type { Limits } from './context.ts'
+import type { Limits, ParsingContext } from './context.ts'
 
 /** Returns the table with this name. Throws `not_found`, and `failed_precondition` for one that was erased. */
 export function requireTable({ layout }: { readonly layout: Layout }, name: unknown): Table {
@@ -17,6 +17,13 @@ export function requireTable({ layout }: { readonly layout: Layout }, name: unkn
   const given = printableName(name)
   if (layout.erased.has(given)) throw goneFault(given)
   throw fault('not_found', { table: given })`Table ${given} does not exist. Specify a table of the schema.`
+}
+
+/** Returns the table of a request, which its event names as well. Throws as `requireTable`. */
+export function parseTable(context: Pick<ParsingContext, 'layout' | 'event'>, name: unknown): Table {
+  const table = requireTable(context, name)
+  context.event.setTable(table)
+  return table
 }
 
 /** Returns a copy of a list without holes. `what` names its items. Throws `invalid_request` for an empty list, `limit_exceeded` for one above `maxRecords`. */
@@ -64,6 +71,12 @@ export function parseFlag(value: unknown, name: string): boolean {
   if (value === undefined) return false
   if (typeof value !== 'boolean') throw fault('invalid_request')`${words(name)} must be true or false.`
   return value
+}
+
+/** Returns an integer. Throws `out_of_range`. */
+export function parseInteger(value: unknown, name: string, [min, max]: readonly [number, number]): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+  throw fault('out_of_range')`${words(name)} must be an integer from ${min} to ${max}.`
 }
 
 /** Returns true for the one word that an option can have. Default false. Throws `invalid_request` for anything else. */

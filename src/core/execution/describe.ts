@@ -1,4 +1,4 @@
-/** Answers what a caller asks about themselves and the vault: without a grant, without an event, and without reading a record. */
+/** Answers what a caller asks about themselves and the vault, without an event and without showing a record. It checks no grant. */
 import { fault } from '../errors.ts'
 import { readInput } from '../util/boundary.ts'
 import { assertMembers } from '../util/options.ts'

@@ -16,7 +16,7 @@ import type { Barrier, DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
 import { type Caller, purposeOf, type RequestContext } from '../policy/caller.ts'
 import type { Span } from '../ports/observability.ts'
-import { lowerLevel, type RedactionLevel } from '../redaction.ts'
+import { higherLevel, type RedactionLevel } from '../redaction.ts'
 import type { Column, ColumnView } from '../schema/column-layout.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { toHex, type Writable } from '../util/bytes.ts'
@@ -142,13 +142,13 @@ export class EventBuilder {
    * so that a listing of masked names beside countries is one of masked values.
    */
   addViews(views: Iterable<Pick<ColumnView, 'level'> & Partial<ColumnView>>): void {
-    for (const { level, column } of views) if (column?.level !== 'PLAIN_TEXT') this.#level = higherOf(this.#level, level)
+    for (const { level, column } of views) if (column?.level !== 'PLAIN_TEXT') this.#level = higherLevel(this.#level, level)
   }
 
   /** The highest level at which values are shown, with those of its parts that succeeded. */
   get level(): RedactionLevel | undefined {
     let level = this.#level
-    for (const { event, outcome } of this.parts) if (outcome === SUCCESS) level = higherOf(level, event.level)
+    for (const { event, outcome } of this.parts) if (outcome === SUCCESS) level = higherLevel(level, event.level)
     return level
   }
 
@@ -281,11 +281,6 @@ export class EventBuilder {
       nested: this.#parts === undefined ? undefined : nestedOutcomes(this.#parts(), outcome),
     }
   }
-}
-
-function higherOf(left: RedactionLevel | undefined, right: RedactionLevel | undefined): RedactionLevel | undefined {
-  if (left === undefined || right === undefined) return left ?? right
-  return lowerLevel(left, right) === left ? right : left
 }
 
 /** Returns the input as its event records it; empty text if a getter of the input throws. */

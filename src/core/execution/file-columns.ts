@@ -17,7 +17,7 @@ import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
 import { type Signal, unlessAborted } from '../util/signal.ts'
 import type { StoredFile } from '../values/file-type.ts'
-import { recordsNotFound, requireTable, toIds } from './check-input.ts'
+import { parseTable, recordsNotFound, toIds } from './check-input.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
 import { checkOverwrites, requireColumn } from './grants.ts'
 import type { Untrusted } from './operation.ts'
@@ -166,8 +166,7 @@ export const RECORDED_FILE = { table: 'name', id: 'value', column: 'name' } as c
 
 /** Returns the request. Throws `not_found` for an unknown table. */
 export function parseFileInput({ table: name, id, column }: Untrusted<FileInput>, context: ParsingContext): FileRequest {
-  const table = requireTable(context, name)
-  context.event.setTable(table)
+  const table = parseTable(context, name)
   return { table, id: at(toIds([id]), 0), column }
 }
 

@@ -4,8 +4,9 @@ import { allLookupCells, keyOfCell, lookupCells } from '../barrier/digest-values
 import { parseListedValue } from '../barrier/parse-record.ts'
 import { decodeCursor, decodeRecordIds, encodePage, type PagedRead } from '../barrier/record-ids.ts'
 import { type Fault, fault, printableName, words } from '../errors.ts'
-import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
+import type { RequiredGrant, RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Page, Row } from '../ports/storage.ts'
+import type { Show } from '../records/show-records.ts'
 import { evaluateAccessInSlices, type FoundRows, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import { findVisible, type VisibleRows } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
@@ -16,6 +17,7 @@ import { assertNotAborted, type Signal } from '../util/signal.ts'
 import { createJsonBudget } from '../values/json-types.ts'
 import { parseList, recordsNotFound } from './check-input.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
+import type { EventBuilder } from './event-builder.ts'
 import { requireAccess, requireColumn } from './grants.ts'
 
 /** The records to read: by their ids, or those of a page. */
@@ -72,6 +74,24 @@ export function allOf(ids: readonly string[]): ListedIds {
  */
 export function findRecords(context: OperationContext, access: TableAccess, which: Which): Promise<FoundPage> {
   return 'ids' in which ? rowsById(context, access, which) : rowsOnPage(context, access, which)
+}
+
+/** Adds found rows that are shown to an event, and the levels of their values. */
+export function addShown(
+  event: Pick<EventBuilder, 'addRows' | 'addViews'>,
+  { table, columns, redaction, asTokens }: Show,
+  rows: readonly RowWithAccess[],
+): void {
+  event.addRows(
+    table,
+    rows.map(({ row }) => row.id),
+  )
+  if (asTokens) return
+  let last: RowAccess | undefined
+  for (const { access } of rows) {
+    if (access !== last) event.addViews(access.views(columns, redaction))
+    last = access
+  }
 }
 
 /** A row is visible when at least one of its columns can be read. */

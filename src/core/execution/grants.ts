@@ -24,6 +24,11 @@ export function assertOwner({ access, caller }: Pick<SessionContext, 'access' | 
   if (!access.allowsEverything) throw forbidden(caller, 'ALL')
 }
 
+/** Throws `forbidden` for a caller without AUDIT. */
+export function assertAuditor({ access, caller }: Pick<SessionContext, 'access' | 'caller'>): void {
+  if (!access.allowsAudit) throw forbidden(caller, 'AUDIT')
+}
+
 /** The name of a column in a request, and the action to do with it. */
 export interface NamedColumn {
   readonly name: unknown

@@ -5,9 +5,10 @@ import { createEventTest } from '../audit/listed-events.ts'
 import { type CountedEvent, decodeCounted, decodeEvent } from '../audit/read-event.ts'
 import { eachNewest } from '../audit-log/newest-events.ts'
 import { fault } from '../errors.ts'
+import { parseInteger } from '../execution/check-input.ts'
+import { assertAuditor } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { assertFewEvents, readableEvents, recordRows } from '../execution/read-events.ts'
-import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'
 
@@ -65,12 +66,10 @@ export const countEvents: Operation<CountEventsInput, CountRequest, EventCounts>
     const { from, to } = query.filter
     if (from === undefined || to === undefined || from >= to)
       throw fault('invalid_request')`from and to are required, and from must be before to.`
-    if (typeof bins !== 'number' || !Number.isSafeInteger(bins) || bins < 1 || bins > MAX_BINS)
-      throw fault('out_of_range')`bins must be an integer from 1 to ${MAX_BINS}.`
-    return { query, from, to, bins }
+    return { query, from, to, bins: parseInteger(bins, 'bins', [1, MAX_BINS]) }
   },
   async execute(context, { query, from, to, bins: count }) {
-    if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
+    assertAuditor(context)
     const width = (to - from + BigInt(count) - 1n) / BigInt(count)
     const bins = Array.from({ length: count }, (_, index) => new OpenBin(toTimestamp(from + width * BigInt(index))))
     const { isCountable, matches } = testOf(query, recordRows(context, query))

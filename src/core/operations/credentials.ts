@@ -20,10 +20,11 @@ import {
 } from '../credentials/credential-store.ts'
 import { entriesIn } from '../credentials/entry-rows.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
-import { parseFlag, UUID } from '../execution/check-input.ts'
+import { parseFlag, parseInteger, UUID } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { readableEvents } from '../execution/read-events.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
 import { type CallerContext, parseContext } from '../policy/caller.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
@@ -219,9 +220,11 @@ export const listCredentials: Operation<ListCredentialsInput, Required<ListCrede
     assertOptions<ListCredentialsOptions>(options, ['offset', 'limit', 'lastUse'])
     const { offset = 0, limit = Math.min(DEFAULT_PAGE_SIZE, limits.maxPageSize) } = options
     if (!Number.isSafeInteger(offset) || offset < 0) throw fault('out_of_range')`offset must be an integer of at least 0.`
-    if (!Number.isSafeInteger(limit) || limit < 1 || limit > limits.maxPageSize)
-      throw fault('out_of_range')`limit must be an integer from 1 to ${limits.maxPageSize}.`
-    return { offset, limit, lastUse: parseFlag(options.lastUse, 'lastUse') }
+    return {
+      offset,
+      limit: parseInteger(limit, 'limit', [1, limits.maxPageSize]),
+      lastUse: parseFlag(options.lastUse, 'lastUse'),
+    }
   },
   async execute(context, page) {
     assertOwner(context)
@@ -244,17 +247,17 @@ const MAX_SEARCHED = 10_000
 
 /** Returns the time of the newest event with each credential, by key id, and that of the oldest event that was searched; undefined if there is no older one. */
 async function findLastUses(
-  { audit }: OperationContext,
+  context: OperationContext,
   credentials: readonly ListedCredential[],
 ): Promise<{ readonly uses: ReadonlyMap<string, number>; readonly since: number | undefined }> {
   const uses = new Map<string, number>()
   const wanted = new Set(credentials.map(({ keyId }) => keyId))
   let searched = 0
   let oldest = 0
-  for await (const found of eachNewest(audit, ALL_TIME, decodeEvent)) {
-    for (const { at: time, event } of found) {
+  for await (const found of eachNewest(context.audit, ALL_TIME, decodeEvent)) {
+    for (const { at: time, event } of readableEvents(context, found)) {
       oldest = Number(time / NS_PER_MS)
-      const keyID = event?.context.keyID
+      const { keyID } = event.context
       if (keyID !== undefined && wanted.delete(keyID)) uses.set(keyID, oldest)
     }
     searched += found.length

@@ -2,7 +2,7 @@
 import { assertVersions } from '../barrier/record-errors.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
-import { type DeleteOptions, parseFlag, parseList, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
+import { type DeleteOptions, parseFlag, parseList, parseTable, recordsNotFound, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import { dividedRows, namedRows, type Operation } from '../execution/operation.ts'
@@ -71,8 +71,7 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
     const transients = parseFlag(options.transients, 'transients')
     const isWhole = Array.isArray(given) && given.length === 1 && given[0] === ALL
     if (isWhole) context.event.setResourceType('TABLE')
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     if (isWhole) return { table, named: ALL, transients }
     const named = parseNamed(parseList(context, given, 'ids'))
     if (named.ids.includes(ALL))
@@ -127,8 +126,7 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
   members: ['table', 'id', 'options'],
   recorded: { table: 'name', id: 'value', ifVersion: 'value', transients: 'flag' },
   parse({ table: name, id: given, options = {} }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     assertOptions<DeleteOneOptions>(options, ['ifVersion', 'transients'])
     if (given === ALL) throw fault('invalid_request')`"*" is not the id of one record.`
     const transients = parseFlag(options.transients, 'transients')

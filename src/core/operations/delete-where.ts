@@ -1,6 +1,6 @@
 /** Delete where: deletes the records with given values in a look-up column, all or none, in one transaction. */
 import { assertVersions } from '../barrier/record-errors.ts'
-import { type DeleteOptions, parseFlag, requireTable } from '../execution/check-input.ts'
+import { type DeleteOptions, parseFlag, parseTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   assertChangeable,
@@ -44,8 +44,7 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
   members: ['table', 'where', 'options'],
   recorded: { table: 'name', where: 'lookup', transients: 'flag' },
   parse({ table: name, where, options = {} }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     const lookup = parseWhere(context, where)
     assertOptions<DeleteOptions>(options, ['transients'])
     return { table, lookup, transients: parseFlag(options.transients, 'transients') }

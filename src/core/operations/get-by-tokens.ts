@@ -5,14 +5,15 @@ import { type Fields, showValue } from '../barrier/reveal.ts'
 import { type ErrorCode, fault, VaultError, words } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, parseTokenText, parseWord, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
+import type { EventBuilder } from '../execution/event-builder.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution, type VisibleToken } from '../records/visible-tokens.ts'
 import { type Levels, NONE_LOWERED, REDACTIONS, type Redaction } from '../redaction.ts'
 import { assertPlainText, loweredLevels, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
-import type { Column, ColumnView } from '../schema/column-layout.ts'
-import { append, at, groupBy } from '../util/lists.ts'
+import type { Column } from '../schema/column-layout.ts'
+import { at, groupBy } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
 
 /** The values of the option `onMissing`. */
@@ -106,11 +107,9 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
     if (refusesLowered) for (const one of found) assertShownInPlainText(one, { redaction, columnOnly })
     addRowsOf(found, context.event)
     const shown = await showFound(context, found, { redaction, columnOnly, hasVersion })
-    const views: ColumnView[] = []
-    const show = { redaction, columnOnly, views }
+    const show = { redaction, columnOnly, event: context.event }
     const records = found.map((one, index) => toRecord(one, shown.get(index), { token: at(texts, index), ...show }))
     if (refusesMissing) assertFound(records, found)
-    context.event.addViews(views)
     return { records }
   },
 }
@@ -180,14 +179,14 @@ async function showFound(
 function toRecord(
   found: VisibleResolution,
   record: UntypedRecord | undefined,
-  { token, views: all, ...shown }: Shown & { readonly token: string; readonly views: ColumnView[] },
+  { token, event, ...shown }: Shown & { readonly token: string; readonly event: EventBuilder },
 ): TokenRecord {
   if (found instanceof VaultError) return { token, fields: {}, levels: NONE_LOWERED, error: found.message, code: found.code }
   const views = found === undefined ? [] : found.access.views(columnsToShow(found, shown), shown.redaction)
   const [first] = views
   if (found === undefined || first === undefined)
     return { token, fields: {}, levels: NONE_LOWERED, error: TOKEN_NOT_FOUND, code: 'not_found' }
-  append(all, views)
+  event.addViews(views)
   const { table, column, value } = found
   return {
     token,

@@ -2,10 +2,11 @@
 
 import { unknownColumn } from '../barrier/record-errors.ts'
 import { fault, words } from '../errors.ts'
-import { parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
+import { parseFlag, parseInteger, parseList, parseRedaction, parseTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
 import {
+  addShown,
   allOf,
   findRecords,
   type ListedIds,
@@ -18,9 +19,9 @@ import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type FilesToShow, withFiles } from '../execution/show-files.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
-import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { TableAccess } from '../policy/table-access.ts'
 import type { Page } from '../ports/storage.ts'
-import { type Show, showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
+import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import { REDACTIONS, type Redaction } from '../redaction.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column } from '../schema/column-layout.ts'
@@ -229,14 +230,13 @@ async function readTogether(
     for (const id of ids) if (shown[next]?.id === id) next++
     if (next - begin < ids.length) return undefined
     const request = at(requests, index)
-    addFound(at(events, index), { ...request, columns: columnsShown(request) }, found.slice(begin, next))
+    addShown(at(events, index), { ...request, columns: columnsShown(request) }, found.slice(begin, next))
     return shown.slice(begin, next)
   })
 }
 
 function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<GetRequest, 'which'> {
-  const table = requireTable(context, name)
-  context.event.setTable(table)
+  const table = parseTable(context, name)
   const redaction = parseRedaction(options.redaction)
   const asTokens = parseFlag(options.tokenization, 'tokenization')
   if (asTokens && redaction !== 'DEFAULT')
@@ -284,18 +284,6 @@ function parseListedPage(context: ParsingContext, options: GetOptions): ListedPa
   return { page, lookup: undefined, after, isResumable, signal: parseSignal(options.signal) }
 }
 
-/** Adds rows that are shown to an event. */
-function addFound(event: EventBuilder, { table, columns, redaction, asTokens }: Show, rows: readonly RowWithAccess[]): void {
-  const ids = rows.map(({ row }) => row.id)
-  event.addRows(table, ids)
-  if (asTokens) return
-  let last: RowAccess | undefined
-  for (const { access } of rows) {
-    if (access !== last) event.addViews(access.views(columns, redaction))
-    last = access
-  }
-}
-
 /** Returns the records of a request in order. `take` gets their rows in place of the event. */
 async function readRecords(
   context: OperationContext,
@@ -315,7 +303,7 @@ async function readRecords(
     const views = found.rows.map(({ access }) => access.views(columns, redaction))
     assertPlainText({ table, views, named: fields === undefined ? undefined : columns })
   }
-  if (take === undefined) addFound(context.event, show, found.rows)
+  if (take === undefined) addShown(context.event, show, found.rows)
   else take(found.rows)
   const showing = showRecords(context, found, show)
   const unversioned = Array.isArray(showing) ? showing : await showing
@@ -369,9 +357,4 @@ function parsePage({ limits }: ParsingContext, options: GetOptions): Page {
     offset: parseInteger(options.offset ?? 0, 'offset', [0, Number.MAX_SAFE_INTEGER]),
     limit: parseInteger(options.limit ?? DEFAULT_PAGE_SIZE, 'limit', [1, limits.maxPageSize]),
   }
-}
-
-function parseInteger(value: unknown, name: string, [min, max]: readonly [number, number]): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
-  throw fault('out_of_range')`${words(name)} must be an integer from ${min} to ${max}.`
 }

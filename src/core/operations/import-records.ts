@@ -3,7 +3,7 @@ import { hexDigest } from '../audit/checkpoint.ts'
 import { parseFields } from '../barrier/parse-record.ts'
 import { assertOwnFormsUnused, BYOT_MODES, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
 import { type ErrorCode, Fault, fault, isVaultError, type VaultError, withoutStack, words } from '../errors.ts'
-import { parseFlag, parseList, parseUpsert, parseWriteModes, requireTable } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseTable, parseUpsert, parseWriteModes } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   alwaysGranted,
@@ -134,8 +134,7 @@ export const importRecords: Operation<ImportInput, ImportRequest, ImportResult> 
     place: 'omitted',
   },
   parse({ table: name, records, options = {}, place }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     assertOptions<ImportBatchOptions>(options, OPTION_NAMES)
     const isEmpty = Array.isArray(records) && records.length === 0
     const list = isEmpty ? [] : parseList(context, records, 'records')

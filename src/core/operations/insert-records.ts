@@ -7,10 +7,10 @@ import {
   assertNotEmpty,
   parseFlag,
   parseList,
+  parseTable,
   parseUpsert,
   parseWord,
   parseWriteModes,
-  requireTable,
   type WriteModes,
 } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
@@ -103,8 +103,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
     signal: 'omitted',
   },
   parse({ table: name, records, options = {} }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     assertOptions<InsertOptions>(options, OPTION_NAMES)
     assertNotEmpty(records, 'insert')
     const list = parseList(context, records, 'records')

@@ -2,7 +2,7 @@
 import { assertComplete } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
-import { requireTable, toIds } from '../execution/check-input.ts'
+import { parseTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   type FileColumn,
@@ -79,8 +79,7 @@ export const uploadTicket: Operation<
   members: ['table', 'id', 'columns'],
   recorded: { table: 'name', id: 'value', columns: 'columns' },
   parse({ table: name, id, columns }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     if (!Array.isArray(columns) || columns.length === 0 || columns.length > table.columns.length)
       throw fault('invalid_request')`columns must be a non-empty array of column names.`
     if (id === undefined && columns.length > 1)

@@ -16,10 +16,10 @@ import { type DatedEvent, eventsAt } from '../audit-log/read-trail.ts'
 import { decodeChangeIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { credentialNames } from '../credentials/credential-store.ts'
 import type { OperationContext } from '../execution/context.ts'
+import { assertAuditor } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { assertFewEvents, readableEvents, recordRows } from '../execution/read-events.ts'
 import { createPace, type Pace } from '../pace/pace.ts'
-import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
 import { toNanoseconds } from '../util/time.ts'
 
@@ -50,7 +50,7 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
     return query
   },
   async execute(context, query) {
-    if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
+    assertAuditor(context)
     const { events, next } = await findPage(context, query)
     const { resources: most } = query
     const cut = events.map((event) => (most === undefined ? { event } : cutEvent(event, most)))

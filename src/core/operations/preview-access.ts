@@ -1,9 +1,9 @@
 /** Seen as: records as another caller sees them, at the lower of both callers' levels, for those who can grant everything. It reads only. */
 import type { SeenAs } from '../audit/event.ts'
 import { fault, isVaultError, UNKNOWN_NAME } from '../errors.ts'
-import { parseRedaction, requireTable } from '../execution/check-input.ts'
+import { parseInteger, parseRedaction, parseTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { findRecords } from '../execution/find-records.ts'
+import { addShown, findRecords } from '../execution/find-records.ts'
 import { assertOwner, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
@@ -97,17 +97,14 @@ export const previewAccess: Operation<PreviewAccessInput, PreviewRequest, Previe
     draft: 'value',
   },
   parse({ roles, context, purpose, table: name, after, limit = DEFAULT_PAGE_SIZE, redaction, draft }, parsing) {
-    const table = name === undefined ? undefined : requireTable(parsing, name)
-    if (table !== undefined) parsing.event.setTable(table)
+    const table = name === undefined ? undefined : parseTable(parsing, name)
     if (after !== undefined && typeof after !== 'string')
       throw fault('invalid_request')`after must be a cursor: the next of an earlier page.`
-    if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-      throw fault('out_of_range')`limit must be an integer from 1 to ${MAX_LIMIT}.`
     return {
       other: parseOther(roles, context, purpose),
       table,
       after,
-      limit,
+      limit: parseInteger(limit, 'limit', [1, MAX_LIMIT]),
       redaction: parseRedaction(redaction),
       draft: draft === undefined ? undefined : parseDraft(draft, 'draft'),
     }
@@ -176,14 +173,10 @@ async function showPage(
   for (const access of [seen, drafted]) if (access !== undefined) assertComparable(own, access.table(table))
   const which = { page: { order: 'asc', limit }, lookup: undefined, after, isResumable: false, signal: undefined } as const
   const found = await findRecords(context, own, which)
-  context.event.addRows(
-    table,
-    found.rows.map(({ row }) => row.id),
-  )
-  for (const { access } of found.rows) context.event.addViews(access.views(table.readable, redaction))
-  const show = (rows: FoundRows) => showRecords(context, rows, { table, columns: table.readable, redaction, asTokens: false })
-  const showFor = async (access: Access) => show(await commonRows(context, found, access.table(table)))
-  const yours = await show(found)
+  const show = { table, columns: table.readable, redaction, asTokens: false }
+  addShown(context.event, show, found.rows)
+  const showFor = async (access: Access) => showRecords(context, await commonRows(context, found, access.table(table)), show)
+  const yours = await showRecords(context, found, show)
   const theirs = await showFor(seen)
   const draft = drafted === undefined ? undefined : await showFor(drafted)
   const records = found.ids.map((id, index) => ({

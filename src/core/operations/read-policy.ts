@@ -3,6 +3,7 @@ import type { OperationContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { toFilter } from '../expressions/condition-filter.ts'
+import { countMatches } from '../pace/pace.ts'
 import { type AccessChange, comparePolicies, type RoleAccess } from '../policy/compare-policies.ts'
 import { contextNamesOf, type Policy } from '../policy/compile-policy.ts'
 import { accessOf } from '../policy/create-access.ts'
@@ -117,7 +118,7 @@ function counterOf({ unit: { storage }, barrier, policy, layout, access: own }: 
     // Ids rise, so the last one is as high as the number of records at least.
     const [last] = await storage.find(table, { kind: 'all' }, { order: 'desc', limit: 1 })
     if (last !== undefined && last.id > MAX_COUNTED) return undefined
-    return Number((await storage.aggregate(table, filter, [{ kind: 'count' }]))[0])
+    return countMatches(storage, table, filter)
   }
 }
 

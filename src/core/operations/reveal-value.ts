@@ -2,7 +2,7 @@
 import { unknownColumn } from '../barrier/record-errors.ts'
 import { revealRows } from '../barrier/reveal.ts'
 import { fault } from '../errors.ts'
-import { requireTable, toIds } from '../execution/check-input.ts'
+import { parseTable, toIds } from '../execution/check-input.ts'
 import { allOf, findRecords } from '../execution/find-records.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -10,7 +10,7 @@ import { purposeOf } from '../policy/caller.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
-import { lengthOf } from '../util/purpose.ts'
+import { visibleLength } from '../util/purpose.ts'
 import type { ValueTypes } from '../values/column-type.ts'
 
 /** Input of a reveal. */
@@ -47,13 +47,12 @@ export const reveal: Operation<RevealInput, RevealRequest, RevealedValue> = {
   members: ['table', 'id', 'column'],
   recorded: { table: 'name', id: 'value', column: 'name' },
   parse({ table: name, id, column }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     return { table, ids: toIds([id]), column }
   },
   async execute(context, { table, ids, column: name }) {
     const { caller, barrier, event } = context
-    if (lengthOf(purposeOf(caller) ?? '') < MIN_PURPOSE_LENGTH)
+    if (visibleLength(purposeOf(caller) ?? '') < MIN_PURPOSE_LENGTH)
       throw fault(
         'unprocessable',
       )`A purpose of ${MIN_PURPOSE_LENGTH} to 128 characters is required. State why the value is needed.`

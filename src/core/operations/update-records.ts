@@ -5,10 +5,10 @@ import {
   assertNotEmpty,
   notFoundAt,
   parseList,
+  parseTable,
   parseWriteModes,
   paths,
   recordsNotFound,
-  requireTable,
   toIds,
   type WriteModes,
 } from '../execution/check-input.ts'
@@ -86,8 +86,7 @@ export const update: Operation<UpdateInput, UpdateRequest, { records: UpdatedRec
     allowShownText: 'flag',
   },
   parse({ table: name, records: given, options = {} }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
     assertOptions<UpdateOptions>(options, ['tokenization', 'byot', 'allowShownText'])
@@ -130,8 +129,7 @@ export const updateOne: Operation<UpdateOneInput, UpdateRequest, UpdatedRecord> 
     ifVersion: 'value',
   },
   parse({ table: name, id, fields, options = {} }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     assertOptions<UpdateOneOptions>(options, ['tokens', 'tokenization', 'byot', 'allowShownText', 'ifVersion'])
     const { tokens, ifVersion } = options
     return { table, ids: toIds([id]), given: [{ fields, tokens, ifVersion, index: undefined }], ...parseWriteModes(options) }

@@ -1,7 +1,7 @@
 /** Update where: writes the same values over the records with given values in a look-up column, all or none, in one transaction. */
 
 import { fault } from '../errors.ts'
-import { parseWriteModes, requireTable, type WriteModes } from '../execution/check-input.ts'
+import { parseTable, parseWriteModes, type WriteModes } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   findChangeable,
@@ -65,8 +65,7 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
     allowShownText: 'flag',
   },
   parse({ table: name, where, fields, options = {} }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     const lookup = parseWhere(context, where)
     assertOptions<UpdateWhereOptions>(options, ['tokenization', 'allowShownText'])
     return { table, lookup, fields, ...parseWriteModes(options) }

@@ -4,7 +4,7 @@ import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { assertComplete, type Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type ErrorCode, fault, isVaultError, mayBeStored, VaultError } from '../errors.ts'
-import { parseFlag, requireTable, toIds } from '../execution/check-input.ts'
+import { parseFlag, parseTable, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   assertContentsReachable,
@@ -118,8 +118,7 @@ export const uploadFile: Operation<UploadFileInput, UploadFileRequest, UploadedF
     signal: 'omitted',
   },
   parse({ table: name, column, id, ...given }, context) {
-    const table = requireTable(context, name)
-    context.event.setTable(table)
+    const table = parseTable(context, name)
     const record = isAskId(id) ? { id: undefined, askId: id } : { id: toRecordId(id), askId: undefined }
     return { ...parseContent(given), ...record, table, column, reserved: undefined }
   },

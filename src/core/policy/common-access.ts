@@ -1,8 +1,7 @@
 /** The access that two callers have in common in a row: each column at the lower of their levels, and what both can do. */
 import { lowerLevel } from '../redaction.ts'
-import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
-import { createViews, type RowAccess } from './table-access.ts'
+import { type RowAccess, rowAccessOf } from './table-access.ts'
 
 /** Returns what combines the accesses of two callers to a row of the table. Equal pairs share one object, as rows with equal accesses do. */
 export function createCommonAccess(table: Table): (one: RowAccess, other: RowAccess) => RowAccess {
@@ -17,18 +16,11 @@ export function createCommonAccess(table: Table): (one: RowAccess, other: RowAcc
 }
 
 function combine(table: Table, one: RowAccess, other: RowAccess): RowAccess {
-  const level = (column: Column) => {
-    const [left, right] = [one.level(column), other.level(column)]
-    return left === undefined || right === undefined ? undefined : lowerLevel(left, right)
-  }
-  const allows: RowAccess['allows'] = (action, column) => one.allows(action, column) && other.allows(action, column)
-  return {
-    level,
-    ...createViews(table, level),
-    allows,
-    meets: ({ action, columns }) =>
-      columns.length === 0
-        ? table.columns.some((column) => allows(action, column))
-        : columns.every((column) => allows(action, column)),
-  }
+  return rowAccessOf(table, {
+    level(column) {
+      const [left, right] = [one.level(column), other.level(column)]
+      return left === undefined || right === undefined ? undefined : lowerLevel(left, right)
+    },
+    allows: (action, column) => one.allows(action, column) && other.allows(action, column),
+  })
 }

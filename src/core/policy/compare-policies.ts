@@ -1,14 +1,14 @@
 /** What roles can do under one policy and under another one: every column and action that differs. */
 import type { RedactionLevel } from '../redaction.ts'
 import type { Column } from '../schema/column-layout.ts'
+import { presentOnly } from '../schema/describe-schema.ts'
 import type { Table } from '../schema/layout.ts'
 import type { Policy } from './compile-policy.ts'
-import { rulesFor } from './create-access.ts'
-import { actionsImplying, type ColumnExplanation } from './explain-access.ts'
-import { isNeverTrue, OF_TOKENS } from './policy-findings.ts'
-import { appliesTo, levelBy, type Rule } from './rule.ts'
-import { ACTIONS, type Action } from './statement.ts'
-import { createRowAccess } from './table-access.ts'
+import { accessOf } from './create-access.ts'
+import { type ColumnExplanation, decide, evaluateRole, relevantRules } from './explain-access.ts'
+import { actionsOn } from './policy-findings.ts'
+import { levelBy, type Rule } from './rule.ts'
+import type { Action } from './statement.ts'
 
 /** What callers of a role can do with a column. Conditions on the context of a caller count as decided by the row. */
 export interface RoleAccess {
@@ -42,6 +42,8 @@ export function comparePolicies(before: Policy, after: Policy, roles: readonly s
       const [old, now] = [reader(before, role, table), reader(after, role, table)]
       return table.columns.flatMap((column) =>
         actionsOn(column).flatMap((action) => {
+          // It is granted once for the vault.
+          if (action === 'AUDIT') return []
           const change = changeOf(old(column, action), now(column, action))
           return change === undefined ? [] : { role, table: table.name, column: column.name, action, ...change }
         }),
@@ -49,12 +51,6 @@ export function comparePolicies(before: Policy, after: Policy, roles: readonly s
     })
     return audit === undefined ? inTables : [{ role, table: '*', column: '*', action: 'AUDIT' as const, ...audit }, ...inTables]
   })
-}
-
-/** AUDIT is granted once for the vault, and the actions on tokens say nothing about a column without them. */
-function actionsOn({ token, group }: Column): readonly Action[] {
-  const hasTokens = token !== undefined || group !== undefined
-  return ACTIONS.filter((action) => action !== 'AUDIT' && (hasTokens || !OF_TOKENS.has(action)))
 }
 
 /** An access, and a text that is equal for equal accesses: two conditions at two levels can have the same names and levels together. */
@@ -70,43 +66,30 @@ function changeOf(before: ReadAccess, after: ReadAccess): Pick<AccessChange, 'be
 }
 
 function readAudit(policy: Policy, role: string): ReadAccess {
-  const isGranted = [...policy.layout.tables.values()].some((table) => {
-    const access = createRowAccess(table, rulesFor(policy, [role], table), true)
-    return access.meets({ action: 'AUDIT', columns: [] })
-  })
-  return isGranted ? { access: { decision: 'ALLOWED' }, key: 'ALLOWED' } : DENIED
+  return accessOf(policy, { roles: [role] }).allowsAudit ? { access: { decision: 'ALLOWED' }, key: 'ALLOWED' } : DENIED
 }
 
 /** Returns what reads the access of a role to the columns of a table. */
 function reader(policy: Policy, role: string, table: Table): (column: Column, action: Action) => ReadAccess {
-  const rules = rulesFor(policy, [role], table).filter((rule) => !isNeverTrue(rule))
-  const open = rules.filter(isOpen)
-  const without = (effect: Rule['effect']) => rules.filter((rule) => !isOpen(rule) || rule.effect !== effect)
-  // A caller without a purpose sees less, of columns that require one: this is the most that the role gives.
-  const worst = createRowAccess(table, without('ALLOW'), true)
-  const best = createRowAccess(table, without('DENY'), true)
+  const evaluated = evaluateRole(policy, role, table)
   return (column, action) => {
+    const { decision, level, highestLevel } = decide(evaluated, action, column)
     // What no row grants is the same whatever its conditions are.
-    if (!best.allows(action, column)) return DENIED
-    const relevant = open.filter((rule) => appliesTo(rule, actionsImplying(action, column), column))
+    if (decision === 'DENIED') return DENIED
+    const relevant = relevantRules(evaluated, action, column).flatMap(({ rule, applies }) =>
+      applies === 'SOMETIMES' ? rule : [],
+    )
     const conditions = (effect: Rule['effect']) =>
       [...new Set(relevant.flatMap((rule) => (rule.effect === effect ? (rule.when?.key ?? []) : [])))].sort()
     const [when, unless] = [conditions('ALLOW'), conditions('DENY')]
     const isRead = action === 'READ'
-    const [level, highestLevel] = isRead ? [worst.level(column), best.level(column)] : []
     const access: RoleAccess = {
-      decision: worst.allows(action, column) ? 'ALLOWED' : 'CONDITIONAL',
-      ...(level === undefined ? {} : { level }),
-      ...(highestLevel === undefined ? {} : { highestLevel }),
+      decision,
+      ...(isRead ? presentOnly({ level, highestLevel }) : {}),
       ...(when.length === 0 ? {} : { when }),
       ...(unless.length === 0 ? {} : { unless }),
     }
     const levels = relevant.map((rule) => `${rule.effect} ${isRead ? levelBy(rule, column) : ''} ${rule.when?.key}`)
     return { access, key: JSON.stringify([access, [...new Set(levels)].sort()]) }
   }
-}
-
-/** True for a rule that some row, or some context, decides. */
-function isOpen({ when }: Rule): boolean {
-  return when !== undefined && (when.contextNames.length > 0 || when.bind(undefined).kind !== 'truth')
 }

@@ -69,10 +69,7 @@ export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'co
   const columns = table.columns.map((column): ColumnExplanation => {
     return {
       column: column.name,
-      decision: decisionOn(evaluated, action, column),
-      level: evaluated.worst.level(column),
-      highestLevel: evaluated.best.level(column),
-      ...(column.needsPurpose && !evaluated.hasPurpose ? { lacks: 'purpose' as const } : {}),
+      ...decide(evaluated, action, column),
       statements: relevantRules(evaluated, action, column).map(({ rule, applies }) => ({ ...rule.origin, applies })),
     }
   })
@@ -101,12 +98,42 @@ export function evaluateRules(
 ): EvaluatedRules {
   const own = rulesFor(policy, [...new Set(caller.roles)], table)
   const rules = own.map((rule) => ({ rule, applies: applicability(rule, caller, example) }))
+  return evaluate(table, { rules, hasPurpose: purposeOf(caller) !== undefined })
+}
+
+/**
+ * Evaluates the rules of a role for any caller: conditions on the context of a caller count as decided by the row. A caller without a purpose sees
+ * less, of columns that require one: this is the most that the role gives.
+ */
+export function evaluateRole(policy: Policy, role: string, table: Table): EvaluatedRules {
+  const rules = rulesFor(policy, [role], table).map((rule): EvaluatedRule => {
+    const readsContext = rule.when !== undefined && rule.when.contextNames.length > 0
+    return { rule, applies: readsContext ? 'SOMETIMES' : applicability(rule, {}, undefined) }
+  })
+  return evaluate(table, { rules, hasPurpose: true })
+}
+
+function evaluate(table: Table, { rules, hasPurpose }: Pick<EvaluatedRules, 'rules' | 'hasPurpose'>): EvaluatedRules {
   const sure = rules.filter(({ applies }) => applies === 'ALWAYS').map(({ rule }) => rule)
   const open = rules.filter(({ applies }) => applies === 'SOMETIMES').map(({ rule }) => rule)
-  const hasPurpose = purposeOf(caller) !== undefined
   const worst = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'DENY')], hasPurpose)
   const best = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'ALLOW')], hasPurpose)
   return { rules, worst, best, hasPurpose }
+}
+
+/** Returns what rules decide about an action on a column, and what READ shows of it. */
+export function decide(
+  evaluated: EvaluatedRules,
+  action: Action,
+  column: Column,
+): Omit<ColumnExplanation, 'column' | 'statements'> {
+  const { worst, best, hasPurpose } = evaluated
+  return {
+    decision: decisionOn(evaluated, action, column),
+    level: worst.level(column),
+    highestLevel: best.level(column),
+    ...(column.needsPurpose && !hasPurpose ? { lacks: 'purpose' as const } : {}),
+  }
 }
 
 /** Returns whether rules grant an action on a column. */
@@ -121,7 +148,7 @@ export function relevantRules({ rules }: EvaluatedRules, action: Action, column:
 }
 
 /** The actions that can grant this one. READ in plain text implies SEARCH, and so does writing a unique column. */
-export function actionsImplying(action: Action, column: Column): ActionSet {
+function actionsImplying(action: Action, column: Column): ActionSet {
   if (action !== 'SEARCH') return BITS[action]
   return actionSet(column.unique ? ['SEARCH', 'READ', 'CREATE', 'UPDATE'] : ['SEARCH', 'READ'])
 }

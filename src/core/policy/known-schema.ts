@@ -6,7 +6,14 @@ import type { Table } from '../schema/layout.ts'
 import type { Caller } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
 import { type Access, accessOf } from './create-access.ts'
-import { type ColumnExplanation, decisionOn, evaluateRules, relevantRules, type StatementExplanation } from './explain-access.ts'
+import {
+  type ColumnExplanation,
+  decide,
+  decisionOn,
+  evaluateRules,
+  relevantRules,
+  type StatementExplanation,
+} from './explain-access.ts'
 import type { Rule } from './rule.ts'
 import type { Action, Effect } from './statement.ts'
 import { isComparable, type TableAccess } from './table-access.ts'
@@ -100,6 +107,7 @@ function describeTable({ policy, caller, access, schema }: Describing, table: Ta
     const description = schema[table.name]?.[column.name]
     if (description === undefined) return []
     const on = (action: Action) => decisionOn(evaluated, action, column)
+    const { decision, ...shown } = decide(evaluated, 'READ', column)
     const relevant = relevantRules(evaluated, 'READ', column)
     const hidden = new Set(relevant.flatMap(({ rule }) => rule.when?.columns ?? []).filter((one) => !known.includes(one)))
     const { uniqueTogether, ...members } = description
@@ -111,9 +119,8 @@ function describeTable({ policy, caller, access, schema }: Describing, table: Ta
         ...(together === undefined || together.length === 0 ? {} : { uniqueTogether: together }),
         ...(column.token === undefined ? {} : { tokenPattern: column.format?.pattern ?? UUID_PATTERN }),
         read: {
-          decision: on('READ'),
-          ...presentOnly({ level: evaluated.worst.level(column), highestLevel: evaluated.best.level(column) }),
-          ...(column.needsPurpose && !evaluated.hasPurpose ? { lacks: 'purpose' as const } : {}),
+          decision,
+          ...presentOnly(shown),
           statements: relevant.map(({ rule, applies }) => {
             const { role, position, text } = rule.origin
             return { role, position, effect: rule.effect, applies, ...(isKnownRule(policy, access, rule) ? { text } : {}) }

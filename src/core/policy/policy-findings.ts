@@ -79,18 +79,24 @@ interface RuledCell {
 }
 
 /** Actions that are about the tokens of a column. One of a column group stands for all of the group. */
-export const OF_TOKENS: ReadonlySet<Action> = new Set(['TOKENIZATION', 'DETOKENIZATION'])
+const OF_TOKENS: ReadonlySet<Action> = new Set(['TOKENIZATION', 'DETOKENIZATION'])
+
+/** The actions that say something about a column. */
+export function actionsOn({ token, group }: Column): readonly Action[] {
+  const hasTokens = token !== undefined || group !== undefined
+  return ACTIONS.filter((action) => hasTokens || !OF_TOKENS.has(action))
+}
 
 function cellsOf(table: Table, rule: Rule): RuledCell[] {
   return table.columns.flatMap((column) =>
-    ACTIONS.filter((action) => appliesTo(rule, BITS[action], column))
-      .filter((action) => column.token !== undefined || column.group !== undefined || !OF_TOKENS.has(action))
+    actionsOn(column)
+      .filter((action) => appliesTo(rule, BITS[action], column))
       .map((action) => ({ table, rule, column, action })),
   )
 }
 
 /** True for a condition that is false in every row. One on the context of the caller can be true for one of them. */
-export function isNeverTrue({ when, effect }: Rule): boolean {
+function isNeverTrue({ when, effect }: Rule): boolean {
   if (when === undefined || when.contextNames.length > 0) return false
   const condition = when.bind(undefined)
   return condition.kind === 'truth' && !appliesFor(effect, condition.truth)

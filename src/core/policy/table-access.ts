@@ -1,6 +1,6 @@
 /** One caller's access to one table: what every row grants, what some row can grant, and what a given row grants. */
 import { allOf, anyOf, type Condition, columnsOf, negate, type Truth } from '../expressions/condition.ts'
-import { levelShown, lowerLevel, type Redaction, type RedactionLevel } from '../redaction.ts'
+import { higherLevel, levelShown, type Redaction, type RedactionLevel } from '../redaction.ts'
 import type { Column, ColumnView } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
@@ -255,21 +255,23 @@ export function createRowAccess(table: Table, rules: readonly Rule[], hasPurpose
     const grant = grantOn(column, rules)
     return column.needsPurpose && !hasPurpose ? withoutPurpose(grant) : grant
   })
-  const levelOf = (column: Column) => grants[column.position]?.level
-  return {
-    level: levelOf,
-    ...createViews(table, levelOf),
-    allows: (action, column) => allows(grants[column.position], BITS[action]),
-    meets: ({ action, columns }: RequiredGrant) => {
-      const wanted = BITS[action]
-      if (columns.length === 0) return grants.some((grant) => allows(grant, wanted))
-      return columns.every((column) => allows(grants[column.position], wanted))
-    },
-  }
+  return rowAccessOf(table, {
+    level: (column) => grants[column.position]?.level,
+    allows: (action, column) => ((grants[column.position]?.actions ?? 0) & BITS[action]) !== 0,
+  })
 }
 
-function allows(grant: Grant | undefined, wanted: ActionSet): boolean {
-  return grant !== undefined && (grant.actions & wanted) !== 0
+/** Returns the access of what is granted on each column. */
+export function rowAccessOf(table: Table, { level, allows }: Pick<RowAccess, 'level' | 'allows'>): RowAccess {
+  return {
+    level,
+    ...createViews(table, level),
+    allows,
+    meets: ({ action, columns }) =>
+      columns.length === 0
+        ? table.columns.some((column) => allows(action, column))
+        : columns.every((column) => allows(action, column)),
+  }
 }
 
 /** Combines the rules for one column. */
@@ -307,15 +309,8 @@ function impliedSearch(
   return byReading || byWriting ? SEARCH : 0
 }
 
-function higherLevel(left: RedactionLevel | undefined, right: RedactionLevel): RedactionLevel {
-  return left === undefined || lowerLevel(left, right) === left ? right : left
-}
-
 /** Column views at each requested level. A scan requests the same columns repeatedly, so the last result is cached. */
-export function createViews(
-  table: Table,
-  levelOf: (column: Column) => RedactionLevel | undefined,
-): Pick<RowAccess, 'view' | 'views'> {
+function createViews(table: Table, levelOf: (column: Column) => RedactionLevel | undefined): Pick<RowAccess, 'view' | 'views'> {
   const singles = new Map<Redaction, readonly (ColumnView | undefined)[]>()
   const last = new Map<Redaction, { readonly columns: readonly Column[]; readonly views: readonly ColumnView[] }>()
   const view: RowAccess['view'] = (column, asked) => {

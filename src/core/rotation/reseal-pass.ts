@@ -38,9 +38,8 @@ export interface Resealing extends PassPlace {
 export function resealPass({ storage, keys, place, job, counts, after, placeAt }: Resealing): MaintenancePass {
   const { table, name, filter } = place
   const columns = [place.column, ...place.reads]
-  return rowPass(storage, { table, name, filter, columns, after, max: MAX_ROWS }, async (rows, last) => {
-    let resealed = 0
-    await untilPatched(storage, { table, rows }, async (pending) => {
+  return rowPass(storage, { table, name, filter, columns, after, max: MAX_ROWS }, (rows, last) =>
+    untilPatched(storage, { table, rows }, async (pending) => {
       const patches = patchesOf(keys, place, olderOf(keys, place, pending), counts)
       if (patches.length === 0) return []
       const arePatched = await storage.transaction(async (inner) => {
@@ -49,11 +48,10 @@ export function resealPass({ storage, keys, place, job, counts, after, placeAt }
         return applied
       })
       const lost = lostOf(patches, arePatched)
-      resealed += patches.length - lost.length
+      counts.resealed += patches.length - lost.length
       return lost
-    })
-    counts.resealed += resealed
-  })
+    }),
+  )
 }
 
 function olderOf({ ring }: CatalogKeys, { column }: SealedPlace, rows: readonly Row[]): Row[] {

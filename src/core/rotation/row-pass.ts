@@ -1,5 +1,4 @@
 /** Passes over the rows of a table, by rising ids, beside writers: a page of rows is one slice, and rows that others change meanwhile are read again. */
-
 import type { JobPlace, MaintenancePass } from '../maintenance/job.ts'
 import { createPageSize, possibleRows } from '../pace/pace.ts'
 import type { Filter, Patch, Row, Storage } from '../ports/storage.ts'

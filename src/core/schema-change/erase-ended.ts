@@ -3,24 +3,18 @@ import type { Job } from '../maintenance/job.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogTable } from '../schema/catalog-schema.ts'
 import { indexOfCell } from '../schema/column-layout.ts'
-import { layoutSchema } from '../schema/layout.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
 import { cellPasses, indexPass, tablePass } from './erase-gone.ts'
 import { erasePass } from './fill-rows.ts'
-import { endingParts, OLDER_READERS } from './reader-waits.ts'
+import { endingTables, OLDER_READERS } from './reader-waits.ts'
 import { type SchemaChangePorts, type SchemaTarget, storeWay, tablesToPass, wayTo } from './store-way.ts'
 
 /** Erases the cells and tables that ended, from where an earlier run ended, and forgets that there were any. */
 export async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
   const { storage, catalog } = ports
   const { schema } = catalog.state
-  const { tables } = layoutSchema(schema)
-  const changes = Object.entries(schema.tables).flatMap(([name, stored]) => {
-    const table = tables.get(name)
-    const parts = table === undefined ? undefined : endingParts(table, stored)
-    return table === undefined || parts === undefined ? [] : [{ table, ...parts }]
-  })
+  const changes = endingTables(schema)
   const goneTables = schema.gone ?? []
   if (changes.length === 0 && goneTables.length === 0) return
   // What says which rows an index has says nothing without it, and goes with its physical column.

@@ -10,7 +10,7 @@ import { append, required } from '../util/lists.ts'
 import { inspectTable, type RowProblem } from './inspect-rows.ts'
 import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { type CountOf, planRewriting } from './plan-rewriting.ts'
-import { endingParts, endsLookUps, erasesSeen } from './reader-waits.ts'
+import { endingTables, endsLookUps, erasesSeen } from './reader-waits.ts'
 import type { SchemaPlace } from './schema-moves.ts'
 import { NOW, type PlanPorts, type PlanRequest, type SchemaPlan, type SchemaStep, type StepKind, timed } from './schema-plan.ts'
 
@@ -53,12 +53,7 @@ export async function planChange(ports: PlanPorts, request: PlanRequest): Promis
 
 /** Returns how often the change waits for readers of before. */
 function waitsOf(way: NextSchema): number {
-  const { tables } = layoutSchema(way.ended)
-  const erases = Object.entries(way.ended.tables).some(([name, stored]) => {
-    const table = tables.get(name)
-    return table !== undefined && endingParts(table, stored) !== undefined
-  })
-  return [endsLookUps(way), erasesSeen(way.moves), erases].filter(Boolean).length
+  return [endsLookUps(way), erasesSeen(way.moves), endingTables(way.ended).length > 0].filter(Boolean).length
 }
 
 /** Returns what counts the records of the tables of a schema: each table once, and without a layout if none is asked for, as at most openings. */

@@ -72,8 +72,8 @@ export function unknownTableError(text: string, { table, at }: Pick<FromTable, '
   return new Fault('not_found', sentenceAt(text, at, sentence), { table: printableName(table), position: positionIn(text, at) })
 }
 
-/** What can begin at the place of an error: a name, a quoted text, a number, an operator, or one character. */
-const LEXEME = /\p{L}[\p{L}\p{N}_]*|'(?:[^']|'')*'?|"[^"]*"?|[0-9.]+|[<>=!|]+|./suy
+/** What can begin at the place of an error: a name or a parameter, a quoted text, a number, an operator, or one character. */
+const LEXEME = /[\p{L}_$][\p{L}\p{N}_]*|'(?:[^']|'')*'?|"[^"]*"?|[0-9.]+|[<>=!|]+|./suy
 
 /** Returns the line and the column of an offset, and the length of the lexeme that begins there. */
 function positionIn(text: string, at: number): NonNullable<ErrorDetail['position']> {

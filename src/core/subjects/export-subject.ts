@@ -3,9 +3,9 @@ import { rowsOfEvent } from '../audit/listed-events.ts'
 import { decodeEvent } from '../audit/read-event.ts'
 import { eachEvent } from '../audit-log/read-trail.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
+import { assertAuditor } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { withFiles } from '../execution/show-files.ts'
-import { forbidden } from '../policy/create-access.ts'
 import { showRecords, type UntypedRecord } from '../records/show-records.ts'
 import { evaluateAccessInSlices } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
@@ -83,7 +83,7 @@ export function findNamingEvents(found: FoundRows): ExportOperation<readonly Nam
     ...EXPORT,
     async execute(context, request) {
       locateSubject(context, request, 'READ')
-      if (!context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
+      assertAuditor(context)
       const naming: NamingEvent[] = []
       for await (const entries of eachEvent(context.audit)) {
         for (const { bytes } of entries) {

@@ -9,11 +9,11 @@ const ENCODED = /^[\x20-\x7e]{1,1536}$/
 
 /** True for a text of 1 to 128 characters, one of them visible, without control characters. */
 export function isPurpose(given: unknown): given is string {
-  return typeof given === 'string' && PURPOSE.test(given) && lengthOf(given) > 0
+  return typeof given === 'string' && PURPOSE.test(given) && visibleLength(given) > 0
 }
 
 /** Returns the number of characters that a reader sees, without white space around them. */
-export function lengthOf(purpose: string): number {
+export function visibleLength(purpose: string): number {
   return [...purpose.replace(INVISIBLE, '').trim()].length
 }
 

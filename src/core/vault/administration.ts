@@ -5,15 +5,14 @@ import type { RecordedShape } from '../audit/record-shape.ts'
 import type { OperationInput as InputOf, OperationName as NameOf, OperationResult as ResultOf } from '../batch/perform-named.ts'
 import { fault, isVaultError } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
-import { assertOwner } from '../execution/grants.ts'
+import { describe } from '../execution/describe.ts'
+import { assertAuditor, assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { perform, withVerb, withVerbOf } from '../execution/perform.ts'
+import { perform, withVerbOf } from '../execution/perform.ts'
 import type { MaintenanceJob } from '../maintenance/jobs.ts'
-import { forbidden } from '../policy/create-access.ts'
 import type { KeyRotation } from '../rotation/rotate-keys.ts'
 import type { SchemaPlan } from '../schema-change/schema-plan.ts'
-import { type Progress, readInput } from '../util/boundary.ts'
-import { assertMembers } from '../util/options.ts'
+import type { Progress } from '../util/boundary.ts'
 import { createAbortable } from '../util/signal.ts'
 import { nowMs } from '../util/time.ts'
 import type { WatchOptions } from './outside-calls.ts'
@@ -169,57 +168,35 @@ export type OperationResult<Name extends OperationName> = Name extends CallName
 /** A session, and the vault that it is of; undefined inside a transaction, where nothing is asked of the vault as a whole. */
 export interface Performing {
   readonly context: SessionContext
-  readonly vault: (() => Administered) | undefined
+  readonly vault: Administered | undefined
 }
 
-/** Makes a call of the vault. Throws `forbidden` for one that the caller's grants do not allow. */
-export async function makeCall({ context, vault }: Performing, name: keyof Calls, input: unknown): Promise<unknown> {
+/** Makes a call of the vault. Throws `forbidden` for one that the caller's grants do not allow, which is recorded. */
+export async function makeCall({ context, vault }: Performing, name: CallName, given: unknown): Promise<unknown> {
+  // The call checks its input.
+  const input = given as never
   const asked: AdministrativeCall<never, unknown> = CALLS[name]
   if (vault === undefined)
     throw withVerbOf(asked, fault('failed_precondition')`It is not part of a transaction. Use a session of the vault itself.`)
-  const current = vault()
-  await permit(context, asked, input)
+  const { action, verb, grant, recorded, isRecorded } = asked
+  const members = Object.keys(recorded) as never[]
+  const run = () => asked.run(vault, input, context)
+  // The operation only records the call, with what comes of it.
+  const record = (execute: Operation<object, undefined, void>['execute']) =>
+    perform(context, { action, resourceType: 'VAULT', verb, members, recorded, parse: () => undefined, execute }, input)
+  const { access } = context.current()
+  const isGranted = grant === undefined || (grant === 'ALL' ? access.allowsEverything : access.allowsAudit)
+  if (isGranted && !isRecorded) return describe<object, unknown>(context, { verb, members, describe: run }, input)
+  await record(async (current) => {
+    if (grant === 'ALL') assertOwner(current)
+    if (grant === 'AUDIT') assertAuditor(current)
+  })
   try {
-    // The vault checks what it is given.
-    return await asked.run(current, input as never, context)
+    return await run()
   } catch (error) {
     // The event of its beginning says that it was granted, which is not that it succeeded.
-    if (!asked.isRecorded) throw error
-    return perform(
-      context,
-      asking(asked, () => Promise.reject(error)),
-      input as object,
-    )
+    return record(() => Promise.reject(error))
   }
-}
-
-/** Throws unless the caller may make this call with these members. A refusal is recorded, and a call that is recorded. */
-async function permit(context: SessionContext, asked: AdministrativeCall<never, unknown>, input: unknown): Promise<void> {
-  const { verb, grant, recorded, isRecorded } = asked
-  const now = context.current()
-  const isSilent =
-    !isRecorded && (grant === undefined || (grant === 'ALL' ? now.access.allowsEverything : now.access.allowsAudit))
-  if (!isSilent || typeof input !== 'object' || input === null)
-    await perform(
-      context,
-      asking(asked, async (current) => assertGranted(current, grant)),
-      input as object,
-    )
-  else withVerb(verb, () => readInput(() => assertMembers(input, Object.keys(recorded))))
-}
-
-/** Returns the operation that only records a call, with what comes of it. */
-function asking(
-  { action, verb, recorded }: AdministrativeCall<never, unknown>,
-  execute: Operation<object, undefined, void>['execute'],
-): Operation<object, undefined, void> {
-  const members = Object.keys(recorded) as never[]
-  return { action, resourceType: 'VAULT', verb, members, recorded, parse: () => undefined, execute }
-}
-
-function assertGranted(context: SessionContext, grant: 'ALL' | 'AUDIT' | undefined): void {
-  if (grant === 'ALL') assertOwner(context)
-  if (grant === 'AUDIT' && !context.access.allowsAudit) throw forbidden(context.caller, 'AUDIT')
 }
 
 /** Yields the lines of a verification. It ends with the one who reads them. */

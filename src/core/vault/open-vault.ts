@@ -43,6 +43,7 @@ import { attempt } from '../util/attempt.ts'
 import { guard, guardAround, parseOnProgress, type RunCallback, readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
+import type { Administered } from './administration.ts'
 import { watchKey } from './key-watch.ts'
 import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls, parseRetries, retryAborted } from './outside-calls.ts'
@@ -276,18 +277,28 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
     return { as: (caller) => createSession<S>({ context: contextIn(sharedInside, parseCaller(caller)), vault: undefined }) }
   }
-  const planOwnSchema = async () => {
-    if (options.schema === storedSchema) return null
-    const plan = await vault.planSchemaChange(options.schema, {}, { readsRecords: false })
-    return plan.steps.length + plan.refusals.length + plan.leftOut.length === 0 ? null : plan
+  const ofSchema = createVaultSchema({ ...keyPorts, barrier })
+  const ofOperators = {
+    ...createVaultMaintenance({ ...shared, live, storage, whole: keyed.whole, files, outside, jobs }),
+    ...createVaultOverview({ ...shared, live, storage, files, outside }),
+    ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
+    ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
   }
-  const vault: Vault<S, Role> = {
+  const administered: Administered = {
+    ...ofOperators,
+    async planOwnSchema() {
+      if (options.schema === storedSchema) return null
+      const plan = await ofSchema.planSchemaChange(options.schema, {}, { readsRecords: false })
+      return plan.steps.length + plan.refusals.length + plan.leftOut.length === 0 ? null : plan
+    },
+  }
+  return {
     id,
     accountId,
     get schema() {
       return shared.readSchema()
     },
-    as: (caller) => createSession<S>({ context: outerContext(parseCaller(caller)), vault: () => ({ ...vault, planOwnSchema }) }),
+    as: (caller) => createSession<S>({ context: outerContext(parseCaller(caller)), vault: administered }),
     transaction: (work, transacting) =>
       outside.run('The transaction failed.', (run) => {
         assertFunction(work, 'The transaction failed. The work of a transaction must be a function.')
@@ -304,15 +315,12 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
-    ...createVaultMaintenance({ ...shared, live, storage, whole: keyed.whole, files, outside, jobs }),
-    ...createVaultOverview({ ...shared, live, storage, files, outside }),
-    ...createVaultSchema({ ...keyPorts, barrier }),
+    ...ofOperators,
+    ...ofSchema,
     ...createVaultDisk({ ...options, outside, jobs }),
-    ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
     ...createVaultRetention({ ...keyPorts, barrier, live, limits, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
     ...createVaultSubjects({ ...shared, outside, contextOf: contextOfCalls }),
-    ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials,
@@ -341,7 +349,6 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
       await close()
     },
   }
-  return vault
 }
 
 /** Waits for work, for a time at most. Returns what is left of the time, in milliseconds; undefined without a limit. Throws the error of the work. */

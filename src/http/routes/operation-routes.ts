@@ -86,15 +86,14 @@ const performRoute: BearerRoute = {
     body: { table: EXAMPLE.table, id: EXAMPLE.id, options: { fields: ['name', 'email'], redaction: 'PLAIN_TEXT' } },
     response: { id: EXAMPLE.id, fields: { name: EXAMPLE.fields.name, email: EXAMPLE.fields.email }, levels: {} },
   },
-  async handle({ request, options, params, query, session }) {
-    readQuery({}, query())
+  async handle(call) {
+    const { request, params, session } = call
+    readQuery({}, call.query())
     const name = params.operation ?? ''
     if (!isOperation(name)) throw new VaultError('not_found', 'This operation does not exist. Check the path.')
-    const { maxBodyBytes: maxBytes, maxJsonValues: maxValues } = options.limits
-    const given = request.body === undefined ? undefined : await readJsonBody(request, { maxBytes, maxValues })
     // The operation checks its input.
-    const input = given as OperationInput<typeof name> | undefined
-    const result = await session.perform(name, name === 'query' ? untilGone(input, request.signal()) : (input ?? {}))
+    const input = ((await bodyOf(call)) ?? {}) as OperationInput<typeof name>
+    const result = await session.perform(name, name === 'query' ? untilGone(input, request.signal()) : input)
     return longJsonResponse(200, 'responses' in result ? withErrorBodies(result) : result)
   },
 }
@@ -103,12 +102,18 @@ function isOperation(name: string): name is keyof typeof NAMES {
   return Object.hasOwn(NAMES, name)
 }
 
+/** Returns the JSON body of a request; `{}` without one. */
+async function bodyOf({ request, options }: AuthenticatedCall): Promise<unknown> {
+  const { maxBodyBytes: maxBytes, maxJsonValues: maxValues } = options.limits
+  return request.body === undefined ? {} : readJsonBody(request, { maxBytes, maxValues })
+}
+
 /** Returns the input of a query that ends when its client goes away. */
 function untilGone(input: unknown, signal: AbortSignal): never {
   const options: unknown = isObject(input) ? Reflect.get(input, 'options') : undefined
   const isChecked = !isObject(input) || (options !== undefined && !isObject(options))
   // What is wrong is for the operation to say.
-  return (isChecked ? (input ?? {}) : { ...input, options: { ...options, signal } }) as never
+  return (isChecked ? input : { ...input, options: { ...options, signal } }) as never
 }
 
 /** An error has no members in JSON. */
@@ -204,11 +209,10 @@ const verifyRoute: BearerRoute = {
   response: undefined,
   responseType: 'application/x-ndjson',
   example: {},
-  async handle({ request, options, query, session }) {
-    readQuery({}, query())
-    const { maxBodyBytes: maxBytes, maxJsonValues: maxValues } = options.limits
-    const given = request.body === undefined ? {} : await readJsonBody(request, { maxBytes, maxValues })
-    const lines = await session.perform('verifyAudit', given as OperationInput<'verifyAudit'>)
+  async handle(call) {
+    readQuery({}, call.query())
+    const input = (await bodyOf(call)) as OperationInput<'verifyAudit'>
+    const lines = await call.session.perform('verifyAudit', input)
     return { status: 200, headers: { 'content-type': 'application/x-ndjson; charset=utf-8' }, body: toNdjson(lines) }
   },
 }

@@ -268,6 +268,8 @@ describe('a column that a caller knows nothing of', () => {
       { table: 'nonesuch', position: { line: 1, column: 18, length: 8 } },
     ])
     expect(await refused("SELECT name FROM people WHERE email = 'a")).toEqual([{ position: { line: 1, column: 39, length: 2 } }])
+    expect(await refused('SELECT _name FROM people')).toEqual([{ position: { line: 1, column: 8, length: 5 } }])
+    expect(await refused('SELECT name FROM people WHERE name = $12')).toEqual([{ position: { line: 1, column: 38, length: 3 } }])
     expect(await refused('SELECT name FROM people WHERE')).toEqual([{ position: { line: 1, column: 30, length: 0 } }])
     expect(await refused('SELECT name FROM people WHERE name <> 5')).toEqual([{ position: expect.objectContaining({ line: 1 }) }])
   })

@@ -2,13 +2,20 @@
 import { expect, it } from 'vitest'
 import type { PhysicalIndex, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { VaultError } from '../../../src/index.ts'
-import { BEFORE, expectModel, fillPeople, KINDS, openChanging, work } from '../../support/schema-change/changing-vault.ts'
+import {
+  BEFORE,
+  clockAfter,
+  expectModel,
+  fillPeople,
+  KINDS,
+  openChanging,
+  work,
+} from '../../support/schema-change/changing-vault.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { killEvery } from '../../support/trials/kill-every.ts'
-import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 /** A clock that is ahead by more than the lease of a job. */
-const LATER = { now: () => SYSTEM_PORTS.clock.now() + 61_000_000_000n }
+const LATER = clockAfter(1)
 
 /** A process that ends before its n-th call of the storage, counted from `begin` on: none of its calls is answered after that. */
 function mortal(sound: StorageHandle) {

@@ -11,6 +11,7 @@ import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { rewritingClient } from '../../support/postgres/rewriting-client.ts'
 import {
   BEFORE,
+  clockAfter,
   expectModel,
   fillPeople,
   KINDS,
@@ -20,7 +21,6 @@ import {
   work,
 } from '../../support/schema-change/changing-vault.ts'
 import type { DrillOptions } from '../../support/schema-change/drill-process.ts'
-import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const KIND = KINDS.find(({ name }) => name === 'unique on a plain column') as Kind
 const SCRIPT = join(import.meta.dirname, '../../support/schema-change/drill-process.ts')
@@ -90,11 +90,6 @@ async function begin(onTestFinished: End, { isBlind = false } = {}) {
 }
 type Begun = Awaited<ReturnType<typeof begin>>
 
-/** A clock that is ahead by the leases of killed processes. */
-function after(kills: number) {
-  return { clock: { now: () => SYSTEM_PORTS.clock.now() + BigInt(kills) * 61_000_000_000n } }
-}
-
 /** Kills a process that the hold keeps from its end: amid the build, or at random after it began the change. */
 async function kill({ url, holder, waiting }: Begun, hold: string, { kills = 0, atRandom = false } = {}): Promise<void> {
   await holder.query(hold)
@@ -112,7 +107,7 @@ const BUILT = [{ isUnique: true, isValid: true }]
 
 /** Changes the schema in this process. */
 async function change(begun: Begun, kills: number): Promise<void> {
-  const changing = await openChanging(begun.open(), BEFORE, after(kills))
+  const changing = await openChanging(begun.open(), BEFORE, { clock: clockAfter(kills) })
   await changing.applySchemaChange(await changing.planSchemaChange(KIND.after))
 }
 

@@ -36,7 +36,7 @@ export function builtPackage(): readonly string[] {
 
 /** Returns a program that a test starts, bundled to one file. It is not for one that looks for other files beside itself. */
 export function builtProcess(script: string): string {
-  processes ??= join(CACHE, digestOf('src', 'test'))
+  processes ??= join(CACHE, digestOf('src', 'test', 'benchmarks'))
   const file = join(processes, `${relative(TOP, script).replaceAll(/\W+/g, '-')}.mjs`)
   if (!existsSync(file)) {
     const own = `${file}.${process.pid}`

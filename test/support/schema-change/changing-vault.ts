@@ -1,6 +1,7 @@
 /** A vault whose schema changes under load: its kinds of change, writers and readers that compare what they see with a model, and what must hold at the end. */
 import { expect } from 'vitest'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Clock } from '../../../src/core/ports/time.ts'
 import { checkSchema, type Schema } from '../../../src/core/schema/define-schema.ts'
 import type { SchemaRules } from '../../../src/core/schema/schema-rules.ts'
 import type { SchemaMoves } from '../../../src/core/schema-change/schema-moves.ts'
@@ -8,6 +9,7 @@ import type { OpenOptions } from '../../../src/core/vault/options.ts'
 import { column, type SchemaDefinition, type Vault } from '../../../src/index.ts'
 import { openFast } from '../vaults/fast-ports.ts'
 import { asLoose, type LooseSession } from '../vaults/open-untyped.ts'
+import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
 import { OWNER } from '../vaults/test-vault.ts'
 
 export const PLAIN = { redaction: 'PLAIN_TEXT' } as const
@@ -19,6 +21,11 @@ export function openChanging(
   options: Partial<OpenOptions<SchemaDefinition>> = {},
 ): Promise<Vault> {
   return openFast(storage, schema, options) as unknown as Promise<Vault>
+}
+
+/** Returns a clock that is ahead by the leases of jobs of so many killed processes. */
+export function clockAfter(kills: number): Clock {
+  return { now: () => SYSTEM_PORTS.clock.now() + BigInt(kills) * 61_000_000_000n }
 }
 
 /** The columns of the table that changes. */

@@ -3,8 +3,7 @@ import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError, type Vault } from '../../../src/index.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
-import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
-import { BEFORE, openChanging, type Person, person, sessionOf } from './changing-vault.ts'
+import { BEFORE, clockAfter, openChanging, type Person, person, sessionOf } from './changing-vault.ts'
 import { DRILLED } from './drill-kinds.ts'
 import { type Hold, measuringHolds } from './held-writers.ts'
 
@@ -52,8 +51,6 @@ process.on('SIGTERM', () => {
 })
 
 async function change(): Promise<void> {
-  const aheadNs = BigInt(options.kills ?? 0) * 61_000_000_000n
-  const clock = { now: () => SYSTEM_PORTS.clock.now() + aheadNs }
   // Lines, and at once: this process can be killed.
   const longest = new Map<Hold, number>()
   const storage = measuringHolds(openStorage(options.address), (hold, cpuMs) => {
@@ -62,7 +59,7 @@ async function change(): Promise<void> {
     writeSync(1, `${hold} ${cpuMs}\n`)
   })
   let isApplying = false
-  const vault = await openChanging(storage, before, { clock })
+  const vault = await openChanging(storage, before, { clock: clockAfter(options.kills ?? 0) })
   const plan = await vault.planSchemaChange(after, moves)
   isApplying = true
   writeSync(1, 'applies\n')

@@ -1,46 +1,12 @@
 /** Events as the page shows them: whose they are, what they were about, and how much was shown. */
+import type { OperationResult } from '../../../index.ts'
 import type { Level } from '../../app/contract.ts'
 
-/** An event as `listEvents` returns it. */
-export interface AuditEvent {
-  readonly context: {
-    readonly changeID: string
-    readonly requestID: string
-    readonly traceID: string
-    readonly actor: string
-    readonly actorType: string
-    readonly authMode: string
-    readonly ipAddress: string
-    readonly origin?: string
-    readonly keyID?: string
-    readonly clientTraceID?: string
-    readonly purpose?: string
-    readonly subject?: string
-  }
-  readonly request: {
-    readonly actionType: string
-    readonly resourceType: string
-    readonly resources: readonly string[]
-    readonly resourceCount?: number
-    readonly userEmail?: string
-    readonly seenAs?: { readonly roles: readonly string[]; readonly context: Readonly<Record<string, unknown>> }
-  }
-  readonly response: {
-    readonly code: number
-    readonly message: string
-    readonly timestamp: string
-    readonly level?: Level
-    readonly data?: { readonly content: string }
-  }
-}
-
 /** A page of events. */
-export interface EventList {
-  readonly events: readonly AuditEvent[]
-  readonly nextOps?: { readonly timestamp: string; readonly changeID: string }
-  /** Names of keys. */
-  readonly actors?: Readonly<Record<string, string>>
-}
+export type EventList = OperationResult<'listEvents'>
+
+/** An event. */
+export type AuditEvent = EventList['events'][number]
 
 /** The lowest status of an event that did not succeed. */
 const FIRST_FAILURE = 400

@@ -11,7 +11,7 @@ import { CheckChain } from './check-chain.tsx'
 import { EventDrawer } from './event-drawer.tsx'
 import { EventTable } from './event-table.tsx'
 import { FilterBar, filterOps, NO_FILTER, rangeUpToNow } from './filters.tsx'
-import { type EventBin, TimeLine, type TimeRange } from './time-line.tsx'
+import { TimeLine, type TimeRange } from './time-line.tsx'
 
 const BINS = 96
 const PAGE = 50
@@ -35,14 +35,13 @@ export function AuditPage() {
       resources: RESOURCES,
       ...(afterOps === undefined ? {} : { afterOps }),
     }
-    const found = await perform<EventList>('listEvents', { query }, { signal })
+    const found = await perform('listEvents', { query }, { signal })
     setActors((known) => ({ ...known, ...found.actors }))
     return found
   }
   const dependencies = [range, filter]
   const [counted, countAgain] = useLoaded(
-    (signal) =>
-      perform<{ bins: readonly EventBin[]; total: number }>('countEvents', { from, to, bins: BINS, filter: ops }, { signal }),
+    (signal) => perform('countEvents', { from, to, bins: BINS, filter: ops }, { signal }),
     dependencies,
   )
   // Of the list that is shown: an older page of an earlier one comes too late.

@@ -25,7 +25,7 @@ export function EventDrawer({
   // The list has few of its resources.
   const { changeID } = event.context
   const query = { filterOps: { context: { changeID } }, limit: 1, resources: MOST }
-  const [loaded, reload] = useLoaded((signal) => perform<EventList>('listEvents', { query }, { signal }), [changeID])
+  const [loaded, reload] = useLoaded((signal) => perform('listEvents', { query }, { signal }), [changeID])
   const { context, request, response } = loaded.value?.events[0] ?? event
   const content = response.data?.content ?? ''
   const rows: readonly (readonly [string, ComponentChildren])[] = [

@@ -2,14 +2,11 @@
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
+import type { OperationResult } from '../../../index.ts'
 import { GROUPS, groupOf, REFUSED } from './action-groups.ts'
 
-/** A part of the time, as `countEvents` returns it. */
-export interface EventBin {
-  readonly from: string
-  readonly counts: Readonly<Record<string, number>>
-  readonly refused: number
-}
+/** A part of the time, and what happened in it. */
+type EventBin = OperationResult<'countEvents'>['bins'][number]
 
 /** A range of time, in milliseconds since 1970. */
 export interface TimeRange {

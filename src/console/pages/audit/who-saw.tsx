@@ -63,7 +63,7 @@ export function WhoSaw({ id }: { readonly id: string }) {
 
 function Visits({ id }: { readonly id: string }) {
   const query = { filterOps: { resourceIDs: [`RECORD/${id}`] }, limit: MOST, resources: 1 }
-  const [loaded, reload] = useLoaded((signal) => perform<EventList>('listEvents', { query }, { signal }), [id])
+  const [loaded, reload] = useLoaded((signal) => perform('listEvents', { query }, { signal }), [id])
   const visits = loaded.value === undefined ? [] : visitsOf(loaded.value)
   return (
     <section class="section who-saw" aria-label="Who saw this record" aria-busy={loaded.isLoading}>

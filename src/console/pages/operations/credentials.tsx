@@ -1,36 +1,21 @@
 /** The credentials of the vault: who has one, when it was last used, a new one, and the end of one. */
 import { useState } from 'preact/hooks'
+import type { OperationResult } from '../../../index.ts'
 import { announce } from '../../app/announce.ts'
 import { perform } from '../../app/api.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Failure } from '../../ui/failure.tsx'
 import { useLoaded } from '../../ui/loaded.ts'
-import { ago } from './jobs.tsx'
+import { ago, dateOf } from './jobs.tsx'
 import { NewKeyDialog } from './new-key.tsx'
 
-/** A credential as it is listed. Times are in milliseconds since 1970. */
-interface Credential {
-  readonly keyId: string
-  readonly kind: 'API_KEY' | 'SERVICE_ACCOUNT'
-  readonly name: string
-  readonly roles: readonly string[]
-  readonly createdAt: number
-  readonly expiresAt?: number
-  readonly revokedAt?: number
-  readonly lastUsedAt?: number
-}
-
-interface CredentialList {
-  readonly credentials: readonly Credential[]
-  readonly usesSince?: number
-}
+type CredentialList = OperationResult<'listCredentials'>
+type ListedCredential = CredentialList['credentials'][number]
 
 const PAGE = 100
 /** Letters of an id: enough to recognize it. */
 const ID_LETTERS = 8
 const KINDS = { API_KEY: 'API key', SERVICE_ACCOUNT: 'service account' } as const
-
-const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /** Draws the section. */
 export function CredentialSection() {
@@ -40,7 +25,7 @@ export function CredentialSection() {
       const lists: CredentialList[] = []
       for (let page = 0; page < pages; page++) {
         const options = { offset: page * PAGE, limit: PAGE, lastUse: true }
-        lists.push(await perform<CredentialList>('listCredentials', { options }, { signal }))
+        lists.push(await perform('listCredentials', { options }, { signal }))
       }
       const since = lists.map(({ usesSince }) => usesSince).find((one) => one !== undefined)
       return {
@@ -50,7 +35,7 @@ export function CredentialSection() {
     },
     [pages],
   )
-  const [asked, setAsked] = useState<'new' | Credential | undefined>()
+  const [asked, setAsked] = useState<'new' | ListedCredential | undefined>()
   const { credentials = [], usesSince } = loaded.value ?? {}
   const close = (): void => setAsked(undefined)
   return (
@@ -139,7 +124,7 @@ export function CredentialSection() {
 }
 
 /** The trail says it, as far back as it was searched. */
-function lastUse({ lastUsedAt }: Credential, since: number | undefined): string {
+function lastUse({ lastUsedAt }: ListedCredential, since: number | undefined): string {
   if (lastUsedAt !== undefined) return ago(lastUsedAt)
   return since === undefined ? 'never' : `not since ${dateOf(since)}`
 }

@@ -1,17 +1,9 @@
 /** The slow work of all processes: what runs, how far it is, at which rate, and what is left. */
 import { useRef } from 'preact/hooks'
+import type { OperationResult } from '../../../index.ts'
 
-/** A job as `listJobs` returns it. Times are in milliseconds since 1970. */
-export interface Job {
-  readonly job: string
-  readonly table?: string
-  readonly done: number
-  readonly total?: number
-  readonly startedAt: number
-  readonly renewedAt: number
-  readonly process: string
-  readonly isOverdue: boolean
-}
+/** A job. Times are in milliseconds since 1970. */
+export type Job = OperationResult<'listJobs'>['jobs'][number]
 
 /** Draws how far a job is. */
 export function Progress({ of: { done, total } }: { readonly of: Job }) {
@@ -59,6 +51,11 @@ export function words(name: string): string {
 /** Returns how long ago a time was. */
 export function ago(ms: number): string {
   return `${lasting(Math.max(0, (Date.now() - ms) / SECOND))} ago`
+}
+
+/** Returns the day of a time, in UTC. */
+export function dateOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
 }
 
 /** Draws the section. */

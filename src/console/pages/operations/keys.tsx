@@ -1,27 +1,14 @@
 /** The keys of the vault by version, a rotation that runs, and the end of a key that seals nothing any more. */
 import { useState } from 'preact/hooks'
+import type { OperationResult } from '../../../index.ts'
 import { announce } from '../../app/announce.ts'
 import { perform } from '../../app/api.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Failure } from '../../ui/failure.tsx'
 import { useLoaded } from '../../ui/loaded.ts'
-import { type Job, Progress, usePace } from './jobs.tsx'
+import { dateOf, type Job, Progress, usePace } from './jobs.tsx'
 
-/** Keys as `describeKeys` returns them. */
-interface KeyReport {
-  readonly fingerprint: string
-  readonly keys: readonly {
-    readonly version: number
-    readonly state: 'lookup' | 'active' | 'pending' | 'retired'
-    readonly since: number
-    readonly bodies?: Readonly<Record<string, number>>
-  }[]
-  readonly destroyed: readonly { readonly version: number; readonly at: number }[]
-  readonly isRotating: boolean
-  readonly stragglers: readonly { readonly process: string }[]
-}
-
-type Key = KeyReport['keys'][number]
+type Key = OperationResult<'describeKeys'>['keys'][number]
 
 const MARKS: Readonly<Record<Key['state'], string>> = {
   active: 'chip ok',
@@ -32,8 +19,6 @@ const MARKS: Readonly<Record<Key['state'], string>> = {
 /** Digits of the fingerprint that are compared by eye. */
 const PRINT = 16
 
-const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
-
 function bodiesOf({ bodies }: Key): number | undefined {
   return bodies === undefined ? undefined : Object.values(bodies).reduce((sum, count) => sum + count, 0)
 }
@@ -42,7 +27,7 @@ function bodiesOf({ bodies }: Key): number | undefined {
 export function KeySection({ jobs }: { readonly jobs: readonly Job[] | undefined }) {
   const rotation = jobs?.find(({ job }) => job === 'rotateKeys')
   const [loaded, reload] = useLoaded(
-    (signal) => perform<KeyReport>('describeKeys', { count: true }, { signal }),
+    (signal) => perform('describeKeys', { count: true }, { signal }),
     // What a key seals is counted anew when a rotation begins and ends.
     [rotation === undefined],
   )
@@ -52,7 +37,7 @@ export function KeySection({ jobs }: { readonly jobs: readonly Job[] | undefined
   const rotate = (): void => {
     announce('Rotation begun')
     // It answers when everything is sealed anew: the list of jobs says how far it is.
-    perform('rotateKeys').then(
+    perform('rotateKeys', {}).then(
       () => {
         announce('Rotation done')
         reload()

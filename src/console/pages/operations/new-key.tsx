@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { currentSession } from '../../app/session.ts'
 import { copyText } from '../../ui/copy.ts'
 import { Dialog } from '../../ui/dialog.tsx'
-import { messageOf } from '../../ui/failure.tsx'
+import { FormFailure, useSubmit } from '../../ui/submit.tsx'
 import { makeApiKey } from './api-key.ts'
 
 const BUILT_IN = ['VAULT_OWNER', 'VAULT_EDITOR', 'VAULT_VIEWER']
@@ -14,24 +14,12 @@ export function NewKeyDialog({ onMade, onClose }: { onMade(): void; onClose(): v
   const [roles, setRoles] = useState('')
   const [expires, setExpires] = useState('')
   const [apiKey, setApiKey] = useState('')
-  const [failed, setFailed] = useState('')
-  const [isBusy, setBusy] = useState(false)
   const named = roles.split(/[\s,]+/).filter((role) => role !== '')
-  const isReady = !isBusy && name.trim() !== '' && named.length > 0
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    if (!isReady) return
-    setBusy(true)
-    setFailed('')
-    try {
-      const expiresAt = expires === '' ? {} : { expiresAt: Date.parse(expires) }
-      setApiKey(await makeApiKey({ name: name.trim(), roles: named, ...expiresAt }))
-      onMade()
-    } catch (error) {
-      setFailed(messageOf(error))
-    }
-    setBusy(false)
-  }
+  const { submit, isReady, failed } = useSubmit(name.trim() !== '' && named.length > 0, async () => {
+    const expiresAt = expires === '' ? {} : { expiresAt: Date.parse(expires) }
+    setApiKey(await makeApiKey({ name: name.trim(), roles: named, ...expiresAt }))
+    onMade()
+  })
   return (
     <Dialog label="New API key" onClose={onClose}>
       {apiKey === '' ? (
@@ -68,13 +56,9 @@ export function NewKeyDialog({ onMade, onClose }: { onMade(): void; onClose(): v
             <span>Expires; empty for never</span>
             <input class="input" type="date" value={expires} onInput={({ currentTarget }) => setExpires(currentTarget.value)} />
           </label>
-          {failed === '' ? (
+          <FormFailure failed={failed}>
             <p class="faint">A role that the policy does not have grants nothing.</p>
-          ) : (
-            <p class="note bad" role="alert">
-              {failed}
-            </p>
-          )}
+          </FormFailure>
           <div class="actions">
             <button type="button" class="button quiet" onClick={onClose}>
               Cancel

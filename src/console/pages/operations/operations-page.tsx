@@ -1,23 +1,19 @@
 /** The page operations: keys, jobs, credentials, contents, schema and health. */
 import './operations.css'
+import type { OperationResult } from '../../../index.ts'
+import { perform } from '../../app/api.ts'
 import { Failure } from '../../ui/failure.tsx'
 import { Page } from '../../ui/page.tsx'
 import { CredentialSection } from './credentials.tsx'
-import { type Job, JobSection } from './jobs.tsx'
+import { JobSection } from './jobs.tsx'
 import { KeySection } from './keys.tsx'
 import { usePolled } from './polled.ts'
 import { ContentSection, SchemaSection } from './stored.tsx'
 
-/** Whether the vault can serve, as `health` returns it. */
-interface Health {
-  readonly ok: boolean
-  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly milliseconds: number }[]
-}
-
 /** Draws the page. */
 export function OperationsPage() {
-  const jobs = usePolled<{ readonly jobs: readonly Job[] }>('listJobs')
-  const health = usePolled<Health>('health')
+  const jobs = usePolled((signal) => perform('listJobs', {}, { signal }))
+  const health = usePolled((signal) => perform('health', {}, { signal }))
   return (
     <Page
       title="Operations"
@@ -40,7 +36,7 @@ export function OperationsPage() {
   )
 }
 
-function HealthMark({ health }: { readonly health: Health | undefined }) {
+function HealthMark({ health }: { readonly health: Pick<OperationResult<'health'>, 'ok' | 'checks'> | undefined }) {
   if (health === undefined) return null
   const failed = health.checks.filter(({ ok }) => !ok).map(({ name }) => name)
   if (health.ok) return <span class="chip ok">All checks pass</span>

@@ -1,11 +1,10 @@
 /** What is read again every two seconds, while the page can be seen. */
 import { useEffect, useState } from 'preact/hooks'
-import { perform } from '../../app/api.ts'
 
 const PERIOD_MS = 2000
 
-/** Returns the newest result of an operation, and why the last try had none. */
-export function usePolled<T>(name: string): { readonly value?: T; readonly failure?: unknown } {
+/** Returns the newest result of a read, and why the last try had none. */
+export function usePolled<T>(read: (signal: AbortSignal) => Promise<T>): { readonly value?: T; readonly failure?: unknown } {
   const [polled, setPolled] = useState<{ readonly value?: T; readonly failure?: unknown }>({})
   useEffect(() => {
     const abort = new AbortController()
@@ -13,7 +12,7 @@ export function usePolled<T>(name: string): { readonly value?: T; readonly failu
     const poll = async (): Promise<void> => {
       if (!document.hidden) {
         try {
-          const value = await perform<T>(name, {}, { signal: abort.signal })
+          const value = await read(abort.signal)
           if (!abort.signal.aborted) setPolled({ value })
         } catch (failure) {
           if (!abort.signal.aborted) setPolled((last) => ({ ...last, failure }))
@@ -26,6 +25,6 @@ export function usePolled<T>(name: string): { readonly value?: T; readonly failu
       abort.abort()
       clearTimeout(timer)
     }
-  }, [name])
+  }, [])
   return polled
 }

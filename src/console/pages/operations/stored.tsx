@@ -3,17 +3,9 @@ import { perform } from '../../app/api.ts'
 import { Failure } from '../../ui/failure.tsx'
 import { useLoaded } from '../../ui/loaded.ts'
 
-/** Counts as `describeContents` returns them. */
-interface Contents {
-  readonly records: Readonly<Record<string, number>>
-  readonly transients: number
-  readonly files: { readonly stored: number; readonly due: number; readonly scanning: number; readonly failed: number }
-  readonly audit: { readonly events: number; readonly chains: number }
-}
-
 /** Draws the counts. */
 export function ContentSection() {
-  const [loaded, reload] = useLoaded((signal) => perform<Contents>('describeContents', {}, { signal }), [])
+  const [loaded, reload] = useLoaded((signal) => perform('describeContents', {}, { signal }), [])
   const found = loaded.value
   const records = Object.values(found?.records ?? {}).reduce((sum, count) => sum + count, 0)
   const rows: readonly (readonly [name: string, count: number])[] =
@@ -45,22 +37,9 @@ export function ContentSection() {
   )
 }
 
-/** A plan as `describeSchemaChange` returns it. */
-interface Plan {
-  readonly steps: readonly {
-    readonly kind: string
-    readonly table?: string
-    readonly column?: string
-    readonly what: string
-    readonly rows: number
-    readonly estimateMs: number
-  }[]
-  readonly refusals: readonly { readonly table?: string; readonly column?: string; readonly reason: string }[]
-}
-
 /** Draws what it takes to bring the stored schema to that of the process that answers. */
 export function SchemaSection() {
-  const [loaded, reload] = useLoaded((signal) => perform<{ plan: Plan | null }>('describeSchemaChange', {}, { signal }), [])
+  const [loaded, reload] = useLoaded((signal) => perform('describeSchemaChange', {}, { signal }), [])
   const plan = loaded.value?.plan
   return (
     <section class="section" aria-label="Schema" aria-busy={loaded.isLoading}>

@@ -1,66 +1,29 @@
-/** What the vault answers to the operations of this page. */
-import type { Decision, Level, TableDescription, UntypedRecord } from '../../app/contract.ts'
+/** What the vault answers to the operations of this page, by the types of the library. */
+import type { OperationResult } from '../../../index.ts'
 
-/** The result of `readPolicy`. */
-export interface PolicyText {
-  readonly roles: readonly { readonly name: string; readonly statements: readonly string[] }[]
-  readonly builtIn: readonly string[]
-  /** The names that conditions read as `ctx.name`. */
-  readonly contextNames: readonly string[]
-}
+/** The statements of each role. */
+export type PolicyText = OperationResult<'readPolicy'>
 
-/** Roles of a draft, each with its statements. */
+/** Roles of a draft, each with its statements, which this page writes as text. */
 export type Draft = Readonly<Record<string, readonly string[]>>
 
-/** A record as one caller sees it. */
-export type SeenRecord = Pick<UntypedRecord, 'fields' | 'levels'>
+/** What another caller can do, and records as both see them. */
+export type Preview = OperationResult<'previewAccess'>
 
 /** A record as each caller sees it. */
-export interface PreviewedRecord {
-  readonly id: string
-  readonly yours: SeenRecord
-  readonly theirs: SeenRecord
-  readonly draft?: SeenRecord
-}
+export type PreviewedRecord = Preview['records'][number]
 
-/** The result of `previewAccess`. */
-export interface Preview {
-  readonly tables: readonly TableDescription[]
-  readonly draftTables?: readonly TableDescription[]
-  readonly records: readonly PreviewedRecord[]
-  readonly next?: string
-}
+/** A record as one caller sees it. */
+export type SeenRecord = PreviewedRecord['yours']
+
+/** A draft that was checked: its errors, or what it changes. */
+export type CheckedDraft = OperationResult<'checkPolicy'>
 
 /** An error of a draft. Without a role it is of the whole policy, without a position of the whole role. */
-export interface DraftError {
-  readonly role?: string
-  readonly position?: number
-  readonly line?: number
-  readonly column?: number
-  readonly message: string
-}
-
-/** What a role can do with a column. */
-export interface RoleAccess {
-  readonly decision: Decision
-  readonly highestLevel?: Level
-  readonly when?: readonly string[]
-  readonly unless?: readonly string[]
-}
+export type DraftError = CheckedDraft['errors'][number]
 
 /** What a draft changes for a role. */
-export interface AccessChange {
-  readonly role: string
-  readonly table: string
-  readonly column: string
-  readonly action: string
-  readonly before: RoleAccess
-  readonly after: RoleAccess
-  readonly records?: number
-}
+export type AccessChange = CheckedDraft['changes'][number]
 
-/** The result of `checkPolicy`. */
-export interface CheckedDraft {
-  readonly errors: readonly DraftError[]
-  readonly changes: readonly AccessChange[]
-}
+/** What a role can do with a column. */
+export type RoleAccess = AccessChange['before']

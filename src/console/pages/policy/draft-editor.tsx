@@ -40,7 +40,7 @@ export function DraftEditor({ policy, texts, role, checked, onRole, onChecked }:
     const roles: Draft = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, statementsOf(text)]))
     setBusy(true)
     try {
-      const { errors: found, changes } = await perform<CheckedDraft>('checkPolicy', { roles })
+      const { errors: found, changes } = await perform('checkPolicy', { roles })
       // What was written meanwhile is not what was checked.
       if (draftTexts.get() === texts) {
         setErrors(found)

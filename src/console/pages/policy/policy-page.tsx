@@ -20,7 +20,7 @@ function WholePolicy() {
   const [failure, setFailure] = useState<unknown>()
   const load = () => {
     setFailure(undefined)
-    perform<PolicyText>('readPolicy').then(setPolicy, setFailure)
+    perform('readPolicy', {}).then(setPolicy, setFailure)
   }
   useEffect(load, [])
   if (policy !== undefined) return <SeenAs policy={policy} />

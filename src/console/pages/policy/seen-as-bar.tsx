@@ -1,4 +1,5 @@
 /** The indigo bar: as which role, with which context, and what of. */
+import type { JsonValue } from '../../../index.ts'
 import type { TableDescription } from '../../app/contract.ts'
 import { Icon } from '../../ui/icon.tsx'
 
@@ -80,20 +81,20 @@ function Select({ label, of, value, onChange }: SelectProps) {
 }
 
 /** Returns a context as policies read it: of texts that are left blank, nothing. */
-export function contextOf(texts: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> {
+export function contextOf(texts: Readonly<Record<string, string>>): Readonly<Record<string, JsonValue>> {
   return Object.fromEntries(
     Object.entries(texts).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, jsonOf(text.trim())]])),
   )
 }
 
 /** Text, a number, true or false, as JSON has them; anything else is text as it was typed. */
-function jsonOf(text: string): unknown {
+function jsonOf(text: string): JsonValue {
   return /^(?:true|false|-?\d+(?:\.\d+)?|".*")$/.test(text) ? parsed(text) : text
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string): JsonValue {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text) as JsonValue
   } catch {
     return text
   }

@@ -1,17 +1,11 @@
 /** A preview, page by page: what it is of, what has come, and what failed. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { OperationInput } from '../../../index.ts'
 import { perform } from '../../app/api.ts'
 import type { Draft, Preview } from './contract.ts'
 
 /** What a preview is of. */
-export interface PreviewInput {
-  readonly roles: readonly string[]
-  readonly context: Readonly<Record<string, unknown>>
-  readonly purpose?: string
-  readonly table: string
-  readonly redaction: 'DEFAULT' | 'PLAIN_TEXT'
-  readonly draft?: Draft
-}
+export type PreviewInput = Omit<OperationInput<'previewAccess'>, 'after' | 'limit' | 'draft'> & { readonly draft?: Draft }
 
 /** A preview in this tab. */
 export interface LoadedPreview {
@@ -40,7 +34,7 @@ export function usePreview(input: PreviewInput): LoadedPreview {
     reading.current = new AbortController()
     const { signal } = reading.current
     const page = { ...input, limit: LIMIT, ...(preview?.next === undefined ? {} : { after: preview.next }) }
-    perform<Preview>('previewAccess', page, { signal }).then(
+    perform('previewAccess', page, { signal }).then(
       (next) => setLoaded({ key, preview: { ...next, records: [...(preview?.records ?? []), ...next.records] } }),
       (failure: unknown) => {
         if (!signal.aborted) setLoaded({ ...current, failure })

@@ -1,23 +1,9 @@
 /** How a query was read: steps in words, and the grants that it used. */
 import { type ComponentChildren, Fragment } from 'preact'
+import type { OperationResult } from '../../../index.ts'
 
-/** A plan as `explainQuery` returns it. */
-export interface QueryPlan {
-  readonly sources: readonly {
-    readonly table: string
-    readonly joinKind: string
-    readonly storageFilter: string
-    readonly wholeRead?: string
-    readonly residualColumns: readonly string[]
-    readonly joinColumns: readonly string[]
-    readonly openedColumns: readonly string[]
-    readonly policyColumns: readonly string[]
-  }[]
-  readonly columns: readonly { readonly column: string; readonly use: string; readonly allowedBy: string }[]
-  readonly strategy: string
-  readonly limit: number
-  readonly hiddenColumns?: number
-}
+/** A plan, without what the caller does not know. */
+export type QueryPlan = OperationResult<'explainQuery'>
 
 /** Draws it. */
 export function Plan({ plan }: { readonly plan: QueryPlan }) {

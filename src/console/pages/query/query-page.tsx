@@ -45,8 +45,8 @@ export function QueryPage() {
     const began = performance.now()
     try {
       const [result, explained] = await Promise.all([
-        perform<{ records: readonly QueryRecord[]; isCut: boolean }>('query', { query: text }, options),
-        perform<QueryPlan>('explainQuery', { query: text }, options),
+        perform('query', { query: text }, options),
+        perform('explainQuery', { query: text }, options),
       ])
       setOutcome({ kind: 'done', ...result, milliseconds: performance.now() - began })
       setPlan(explained)

@@ -1,14 +1,11 @@
 /** The records of a query, each cell at the caller's level. */
-import type { UntypedRecord } from '../../app/contract.ts'
+import type { OperationResult } from '../../../index.ts'
 import { type Cell, cellOf } from '../../ui/cell.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { Value } from '../../ui/value.tsx'
 
-/** A record of a query. HIDDEN: null stands for a cell that its record does not show. */
-export interface QueryRecord {
-  readonly fields: UntypedRecord['fields']
-  readonly levels: Readonly<Record<string, 'MASKED' | 'REDACTED' | 'HIDDEN'>>
-}
+/** A record of a result. */
+export type QueryRecord = OperationResult<'query'>['records'][number]
 
 /** Draws them as a table. */
 export function Result({ records }: { readonly records: readonly QueryRecord[] }) {

@@ -1,6 +1,6 @@
 /** The fields of a record: each at the caller's level, with why, and with a reveal where the policy allows one. */
 import { useState } from 'preact/hooks'
-import type { ColumnDescription, TableDescription } from '../../app/contract.ts'
+import type { ColumnDescription, TableDescription, UntypedRecord } from '../../app/contract.ts'
 import { useStore } from '../../app/store.ts'
 import { type Cell, type ColumnLevel, cellOf, textOf } from '../../ui/cell.ts'
 import { copyCell } from '../../ui/copy.ts'
@@ -11,7 +11,6 @@ import { RevealDialog } from '../../ui/reveal.tsx'
 import { hideRevealed, revealedChanges } from '../../ui/revealed.ts'
 import { Value } from '../../ui/value.tsx'
 import { WhyDialog } from '../../ui/why.tsx'
-import type { OneRecord } from './one-record.ts'
 
 const MARKS: Readonly<Record<Cell['state'], ColumnLevel>> = {
   plain: 'PLAIN_TEXT',
@@ -30,7 +29,13 @@ function isLong(cell: Cell | undefined): boolean {
 }
 
 /** Draws them. Without a record they are waited for. Files have a section of their own. */
-export function FieldSection({ table, record }: { readonly table: TableDescription; readonly record: OneRecord | undefined }) {
+export function FieldSection({
+  table,
+  record,
+}: {
+  readonly table: TableDescription
+  readonly record: UntypedRecord | undefined
+}) {
   useStore(revealedChanges)
   const [over, setOver] = useState<{ kind: 'why' | 'reveal'; column: ColumnDescription; at: DOMRect } | undefined>()
   const open =

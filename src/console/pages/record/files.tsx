@@ -1,17 +1,14 @@
 /** The files of a record by the state of their scan: download, upload and deletion where the policy allows them. */
 import { useEffect, useState } from 'preact/hooks'
+import type { OperationResult } from '../../../index.ts'
 import { announce } from '../../app/announce.ts'
 import { perform } from '../../app/api.ts'
-import type { ColumnDescription, TableDescription } from '../../app/contract.ts'
+import type { ColumnDescription, TableDescription, UntypedRecord } from '../../app/contract.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Failure } from '../../ui/failure.tsx'
 import { downloadFile, type FilePlace, uploadFile } from './file-transfer.ts'
-import type { OneRecord } from './one-record.ts'
 
-interface FileStatus {
-  readonly fileStatus: 'UPLOADED' | 'NOT_UPLOADED'
-  readonly avScanStatus: string
-}
+type FileStatuses = OperationResult<'fileStatuses'>['records'][number]['fields']
 
 /** The states of a scan: the word, and how it is marked. */
 const STATES: Readonly<Record<string, readonly [word: string, mark: string]>> = {
@@ -28,7 +25,7 @@ const STATES: Readonly<Record<string, readonly [word: string, mark: string]>> = 
 /** What the section is made of. */
 export interface FileSectionProps {
   readonly table: TableDescription
-  readonly record: OneRecord
+  readonly record: UntypedRecord
   /** Called when a file was uploaded or deleted. */
   onChange(): void
 }
@@ -36,7 +33,7 @@ export interface FileSectionProps {
 /** Draws it; nothing for a table without files that the caller may read or write. */
 export function FileSection({ table, record, onChange }: FileSectionProps) {
   const columns = table.columns.filter((column) => column.type === 'FILE' && (canRead(column) || canWrite(column)))
-  const [statuses, setStatuses] = useState<Readonly<Record<string, FileStatus>>>({})
+  const [statuses, setStatuses] = useState<FileStatuses>({})
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const [asked, setAsked] = useState<FilePlace | undefined>()
@@ -45,11 +42,7 @@ export function FileSection({ table, record, onChange }: FileSectionProps) {
     if (fileColumns.length === 0) return
     const abort = new AbortController()
     const records = [{ table: table.name, id: record.id, fileColumns }]
-    perform<{ records: readonly { fields: Readonly<Record<string, FileStatus>> }[] }>(
-      'fileStatuses',
-      { records },
-      { signal: abort.signal },
-    ).then(
+    perform('fileStatuses', { records }, { signal: abort.signal }).then(
       (found) => setStatuses(found.records[0]?.fields ?? {}),
       (error: unknown) => {
         if (!abort.signal.aborted) setFailure(error)
@@ -141,9 +134,9 @@ function FileAbout({
   column,
   status,
 }: {
-  readonly record: OneRecord
+  readonly record: UntypedRecord
   readonly column: string
-  readonly status: FileStatus | undefined
+  readonly status: FileStatuses[string] | undefined
 }) {
   if (status === undefined) return null
   if (status.fileStatus === 'NOT_UPLOADED') return <span class="faint">no file</span>

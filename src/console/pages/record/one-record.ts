@@ -3,23 +3,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { perform } from '../../app/api.ts'
 import type { TableDescription, UntypedRecord } from '../../app/contract.ts'
 
-/** A file of a record, as far as the caller may know it. */
-export interface FileMetadata {
-  readonly fileName: string
-  /** Kilobytes of 1,024 bytes. */
-  readonly fileSizeKB: number
-  readonly fileType: string
-}
-
-/** One record. */
-export interface OneRecord extends UntypedRecord {
-  readonly version?: string
-  readonly fileMetadata?: Readonly<Record<string, FileMetadata>>
-}
-
 /** The record, or why it is not there. */
 export interface RecordState {
-  readonly record?: OneRecord
+  readonly record?: UntypedRecord
   readonly failure?: unknown
 }
 
@@ -31,7 +17,7 @@ export function useRecord(table: TableDescription, id: string): readonly [Record
     const abort = new AbortController()
     const { signal } = abort
     const options = { version: true, returnFileMetadata: table.columns.some(({ type }) => type === 'FILE') }
-    perform<OneRecord>('getOne', { table: table.name, id, options }, { signal }).then(
+    perform('getOne', { table: table.name, id, options }, { signal }).then(
       (record) => setState({ record }),
       (failure: unknown) => {
         if (!signal.aborted) setState({ failure })

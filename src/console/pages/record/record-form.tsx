@@ -1,18 +1,17 @@
 /** The form in which a record is edited or inserted. Only what was written is sent: what is masked stays as it is. */
 import { useState } from 'preact/hooks'
 import { ApiError, perform } from '../../app/api.ts'
-import type { ColumnDescription, TableDescription } from '../../app/contract.ts'
+import type { ColumnDescription, TableDescription, UntypedRecord } from '../../app/contract.ts'
 import { cellOf } from '../../ui/cell.ts'
 import { Failure } from '../../ui/failure.tsx'
 import { type Draft, errorsByColumn, type FieldErrors, valuesOf } from './draft.ts'
 import { FieldInput } from './field-input.tsx'
-import type { OneRecord } from './one-record.ts'
 
 /** What the form is made of. */
 export interface RecordFormProps {
   readonly table: TableDescription
   /** The record to edit; undefined to insert one. */
-  readonly record?: OneRecord
+  readonly record?: UntypedRecord
   /** Called with the id of the record that was written. */
   onWritten(id: string): void
   /** Called with true if the vault refused something: the record may have changed. */
@@ -107,9 +106,9 @@ function isWritable({ type, create, update }: ColumnDescription, isNew: boolean)
 }
 
 /** Writes the record, and returns its id. An update of a record that was written meanwhile is refused. */
-async function send(table: string, record: OneRecord | undefined, fields: object): Promise<string> {
+async function send(table: string, record: UntypedRecord | undefined, fields: object): Promise<string> {
   if (record === undefined) {
-    const { records } = await perform<{ records: readonly { id: string }[] }>('insert', { table, records: [{ fields }] })
+    const { records } = await perform('insert', { table, records: [{ fields }] })
     return records[0]?.id ?? ''
   }
   const options = record.version === undefined ? {} : { ifVersion: record.version }

@@ -1,24 +1,19 @@
 /** The tokens of a record, asked for by a click: each such read is an event of its own. */
 import { useState } from 'preact/hooks'
 import { perform } from '../../app/api.ts'
-import type { TableDescription } from '../../app/contract.ts'
+import type { TableDescription, UntypedRecord } from '../../app/contract.ts'
 import { copyText } from '../../ui/copy.ts'
 import { Failure } from '../../ui/failure.tsx'
 
-type Tokens = Readonly<Record<string, string | null>>
-
 /** Draws them; nothing for a table without tokens. */
 export function TokenSection({ table, id }: { readonly table: TableDescription; readonly id: string }) {
-  const [tokens, setTokens] = useState<Tokens | undefined>()
+  const [tokens, setTokens] = useState<UntypedRecord['tokens']>()
   const [failure, setFailure] = useState<unknown>()
   if (!table.columns.some(({ tokenKind }) => tokenKind !== undefined)) return null
   const read = (): void => {
     setFailure(undefined)
     const options = { tokenization: true }
-    perform<{ tokens?: Tokens }>('getOne', { table: table.name, id, options }).then(
-      (record) => setTokens(record.tokens ?? {}),
-      setFailure,
-    )
+    perform('getOne', { table: table.name, id, options }).then((record) => setTokens(record.tokens ?? {}), setFailure)
   }
   const rows = Object.entries(tokens ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   return (

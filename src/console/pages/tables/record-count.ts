@@ -1,7 +1,6 @@
 /** The number of records of a table: asked for once, after its first page is there. */
 import { useEffect } from 'preact/hooks'
 import { perform } from '../../app/api.ts'
-import type { UntypedRecord } from '../../app/contract.ts'
 import { counts } from '../../app/session.ts'
 import { useStore } from '../../app/store.ts'
 import type { TableView } from './table-view.ts'
@@ -27,7 +26,7 @@ export function changeCount(table: string, by: 1 | -1): void {
 async function countRecords(table: string): Promise<void> {
   const query = `SELECT COUNT(*) AS n FROM "${table.replaceAll('"', '""')}"`
   try {
-    const { records } = await perform<{ records: readonly Pick<UntypedRecord, 'fields'>[] }>('query', { query })
+    const { records } = await perform('query', { query })
     setCount(table, Number(records[0]?.fields.n))
   } catch {
     // The table is shown without its number.

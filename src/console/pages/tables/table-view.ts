@@ -57,7 +57,7 @@ export function useTableView(table: TableDescription): readonly [TableView, (rea
 
 function openView(table: TableDescription, { lookUp, isNewestFirst }: TableRead): TableView {
   const limit = Math.min(PAGE_SIZE, currentSession().caller.limits.page)
-  const order = isNewestFirst ? { orderBy: 'DESCENDING' } : {}
+  const order = isNewestFirst ? { orderBy: 'DESCENDING' as const } : {}
   // The value is in the body, and it is text, as the box has it.
   const where = lookUp === undefined ? {} : { where: { [lookUp.column]: lookUp.text } }
   const load = (after: string | undefined, signal: AbortSignal): Promise<LoadedPage<UntypedRecord>> => {

@@ -1,8 +1,8 @@
 /** The page of tokens: they are found in a text in this tab, and shown with their values at the caller's level. */
 import './tokens.css'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { OperationResult } from '../../../index.ts'
 import { perform } from '../../app/api.ts'
-import type { UntypedRecord } from '../../app/contract.ts'
 import { Link } from '../../app/link.tsx'
 import { currentSession } from '../../app/session.ts'
 import { cellOf } from '../../ui/cell.ts'
@@ -13,15 +13,8 @@ import { findTokens, MAX_TOKENS } from './find-tokens.ts'
 
 const KEYS = [['Ctrl ↵', 'look up']] as const
 
-/** A token as `getByTokens` returns it with `columnOnly`. */
-interface Resolved extends Pick<UntypedRecord, 'fields' | 'levels'> {
-  readonly token: string
-  /** Absent for a transient value, which has no record. */
-  readonly id?: string
-  /** Absent for a text that is no token, or not for this caller. */
-  readonly table?: string
-  readonly column?: string
-}
+/** A token and its value. Without an id it is a transient value, which has no record; without a table it is no token, or not for this caller. */
+type Resolved = OperationResult<'getByTokens'>['records'][number]
 
 /** What the last look-up came to. */
 type Outcome =
@@ -47,7 +40,7 @@ export function TokensPage() {
     try {
       const tokens = found.slice(0, MAX_TOKENS)
       const input = { tokens, options: { columnOnly: true } }
-      const { records } = await perform<{ records: readonly Resolved[] }>('getByTokens', input, { signal: controller.signal })
+      const { records } = await perform('getByTokens', input, { signal: controller.signal })
       setOutcome({ kind: 'done', records })
     } catch (error) {
       if (!controller.signal.aborted) setOutcome({ kind: 'failed', error })
