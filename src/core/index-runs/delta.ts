@@ -6,8 +6,10 @@ import { ByteWriter, readU16, readU32 } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { EntryList, type Segment } from './segment.ts'
 
-/** The first byte of the content of a row of INDEX_RUNS: what it is. */
-export const CONTENTS = { delta: 1, small: 2, run: 3 } as const
+/** The first byte of the content of a row of INDEX_RUNS: what it is. A claim holds the row of a run while its blocks are written. */
+export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4 } as const
+/** Bytes of the kind, and of the space, in front of each content: the column `space` is not bound to the row. */
+export const PREFIX_BYTES = 5
 
 /** Bytes of an index and a length in front of the entries of a part. */
 const PART_BYTES = 8
@@ -97,6 +99,7 @@ export function sealDelta(
 ): NewRow {
   const out = new ByteWriter(SMALL_STEP)
   out.u8(CONTENTS.delta)
+  out.u32(table.objectId)
   for (const one of changes) one.writeTo(out)
   padToStep(out)
   const plaintext = out.bytes.subarray(0, out.length)
@@ -108,7 +111,7 @@ export function sealDelta(
 /** Returns what a delta has of each index, by its object id. */
 export function readDelta(content: Uint8Array): ReadonlyMap<number, Segment> {
   const lists = new Map<number, EntryList>()
-  for (let at = 1; at + PART_BYTES <= content.length; ) {
+  for (let at = PREFIX_BYTES; at + PART_BYTES <= content.length; ) {
     const index = readU32(content, at)
     // No index has the number 0: from here on there are zeros.
     if (index === 0) break

@@ -4,7 +4,7 @@ import { compareBytes, type KeyRange } from './order-key.ts'
 
 /**
  * Sorted entries. Those of one key are a group. The key of group g is `keys[starts[g] .. starts[g + 1])`, and its entries are those from `firsts[g]` to
- * `firsts[g + 1]` (exclusive), by rising row. An entry has the row whose value has the key, and a weight: how often that value came, less how often it went.
+ * `firsts[g + 1]` (exclusive), by rising row. What is before the first group and after the last is of other segments. An entry has the row whose value has the key, and a weight: how often that value came, less how often it went.
  */
 export interface Segment {
   readonly groups: number
@@ -26,6 +26,18 @@ export function groupsIn(segment: Segment, { low, high }: KeyRange): Groups {
   const from = low === undefined ? 0 : findGroup(segment, low)
   const to = high === undefined ? segment.groups : findGroup(segment, high)
   return { from, to: Math.max(from, to) }
+}
+
+/** Returns the groups of a segment whose keys are in a range, as a segment of the same memory. */
+export function segmentIn(segment: Segment, range: KeyRange): Segment {
+  const { from, to } = groupsIn(segment, range)
+  if (from === 0 && to === segment.groups) return segment
+  return {
+    ...segment,
+    groups: to - from,
+    starts: segment.starts.subarray(from, to + 1),
+    firsts: segment.firsts.subarray(from, to + 1),
+  }
 }
 
 /** Returns the first group whose key is not below a key. */

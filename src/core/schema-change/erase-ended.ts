@@ -3,9 +3,10 @@ import type { Job } from '../maintenance/job.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogTable } from '../schema/catalog-schema.ts'
 import { indexOfCell } from '../schema/column-layout.ts'
+import { dropIndexes } from '../sealed-index/merge-due.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
-import { cellPasses, indexPass, tablePass } from './erase-gone.ts'
+import { cellPasses, tablePass } from './erase-gone.ts'
 import { erasePass } from './fill-rows.ts'
 import { endingTables, OLDER_READERS } from './reader-waits.ts'
 import { type SchemaChangePorts, type SchemaTarget, storeWay, tablesToPass, wayTo } from './store-way.ts'
@@ -48,7 +49,7 @@ export async function eraseAll(ports: SchemaChangePorts, job: Job, target: Schem
     ...changes.flatMap(({ cells }) => cells.flatMap(({ name }) => indexOfCell(name) ?? [])),
     ...goneTables.flatMap((table) => table.objectIds),
   ]
-  await job.pass(indexPass(storage, spaces))
+  if (spaces.length > 0) await dropIndexes({ storage, between: () => job.advance({ rows: 0 }) }, spaces)
   await attempt([lockTries(job, 'applySchemaChange')], () =>
     storage.drop(
       [

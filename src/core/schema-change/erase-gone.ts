@@ -1,16 +1,14 @@
-/** The passes that erase what a table or column that is gone has in other places: its records, stored tokens, transient values, files, and sealed indexes. */
+/** The passes that erase what a table or column that is gone has in other places: its records, stored tokens, transient values and files. */
 import { discardFilesOf } from '../file-store/remove-files.ts'
 import type { MaintenancePass } from '../maintenance/job.ts'
 import { createPageSize } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import { dropTokens } from '../records/token-store.ts'
 import type { GoneTable } from '../schema/catalog-schema.ts'
-import { INDEX_BLOCKS, INDEX_RUNS, TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
+import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 
 /** Rows of one slice at most. */
 const MAX_ROWS = 500
-/** Blocks of one slice at most, of some KiB each. */
-const MAX_BLOCKS = 100
 
 /** Returns the pass that deletes the records of a table, with their stored tokens, and marks their files for removal. */
 export function tablePass(storage: Storage, { name, objectIds, holdsFiles }: GoneTable, now: number): MaintenancePass {
@@ -25,26 +23,6 @@ export function tablePass(storage: Storage, { name, objectIds, holdsFiles }: Gon
 export function cellPasses(storage: Storage, objectIds: readonly number[]): readonly MaintenancePass[] {
   const filter = { kind: 'in', column: 'object_id', values: objectIds } as const
   return [TOKENS, TRANSIENTS].map(({ name }) => deletePass(storage, name, filter, async () => {}))
-}
-
-/** Returns the pass that deletes the runs and deltas of these spaces, after their blocks: one that was ended finds the rest by what is left. */
-export function indexPass(storage: Storage, spaces: readonly number[]): MaintenancePass {
-  const page = { order: 'asc', limit: MAX_BLOCKS, columns: [] } as const
-  const idsOf = async (table: string, column: string, values: readonly number[]): Promise<readonly number[]> =>
-    values.length === 0 ? [] : (await storage.find(table, { kind: 'in', column, values }, page)).map(({ id }) => id)
-  return {
-    async slice() {
-      const heads = await idsOf(INDEX_RUNS.name, 'space', spaces)
-      const blocks = await idsOf(INDEX_BLOCKS.name, 'run', heads)
-      const ended = blocks.length < MAX_BLOCKS ? heads : []
-      if (heads.length > 0)
-        await storage.transaction(async (inner) => {
-          await inner.delete(INDEX_BLOCKS.name, { ids: blocks })
-          await inner.delete(INDEX_RUNS.name, { ids: ended })
-        })
-      return { rows: blocks.length + ended.length, done: 0, isLast: ended.length === heads.length && heads.length < MAX_BLOCKS }
-    },
-  }
 }
 
 /** Returns the pass that deletes the rows of a filter, and what `also` deletes, each slice in one transaction. */
