@@ -48,7 +48,7 @@ type TableName = keyof typeof INDEXED_TABLES
 const NAMES: readonly TableName[] = ['people', 'visits']
 
 /** Returns a table as it is stored. */
-async function storedTable({ storage, ring }: LooseVault, name: TableName): Promise<Table> {
+export async function storedTable({ storage, ring }: LooseVault, name: string): Promise<Table> {
   const { entries } = await readCatalogRows(storage)
   const { schema } = openState({ ring, vault: VAULT }, required(entries.get('schema')))
   return required(layoutSchema(schema).tables.get(name))
