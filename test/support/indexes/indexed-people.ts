@@ -173,7 +173,7 @@ export const WRITES: Readonly<Record<string, (world: IndexedWorld) => Promise<un
   update: ({ vault: { session }, random, people }) =>
     session.update(
       'people',
-      random.sample(people, 5).map((id) => ({ id, fields: { ...randomPerson(random), note: 'c' } })),
+      random.sample(people, 4).map((id) => ({ id, fields: { ...randomPerson(random), note: 'c' } })),
     ),
   turns: ({ vault: { session }, random, people }) => {
     const id = random.pick(people)
