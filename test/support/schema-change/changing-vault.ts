@@ -165,17 +165,17 @@ export const KINDS: readonly Kind[] = [
     steps: ['erase'],
   },
   {
-    name: 'sealed index on',
+    name: 'add sealed index',
     after: schemaOf({ ...COLUMNS, name: column.string({ ...PLAIN, index: 'sealed' }) }),
     steps: ['fill'],
   },
   {
-    name: 'column with a sealed index added',
+    name: 'add a column with a sealed index',
     after: schemaOf({ ...COLUMNS, rank: column.integer({ ...PLAIN, index: 'sealed' }) }),
     steps: ['now', 'fill'],
   },
   {
-    name: 'sealed index off',
+    name: 'drop sealed index',
     after: schemaOf({ ...COLUMNS, key: column.string({ ...PLAIN, unique: true }) }),
     steps: ['erase'],
   },
