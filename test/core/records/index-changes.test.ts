@@ -90,7 +90,7 @@ onEachStorage('sealed indexes', (engine) => {
     const { vault, random } = world
     const insert = () => vault.session.insertOne('people', randomPerson(random))
     await Promise.all(Array.from({ length: 64 }, insert))
-    expect((await deltasOf(vault.storage, 'people')).length).toBeLessThanOrEqual(4)
+    expect((await deltasOf(vault, 'people')).length).toBeLessThanOrEqual(4)
     expect(await wrongTables(vault)).toEqual([])
   })
 })

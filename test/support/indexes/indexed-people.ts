@@ -1,14 +1,15 @@
 /** People with sealed indexes, random writes of them, and what their indexes must have: the key of each value of each record, once. */
 import { decodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
+import { openState, readCatalogRows } from '../../../src/core/catalog/catalog-entries.ts'
 import { readDelta } from '../../../src/core/index-runs/delta.ts'
 import { orderKey } from '../../../src/core/index-runs/order-key.ts'
 import { keyOfGroup } from '../../../src/core/index-runs/segment.ts'
-import type { Row, StorageReads } from '../../../src/core/ports/storage.ts'
-import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
-import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import type { Row } from '../../../src/core/ports/storage.ts'
+import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { digestVaultId, openEntry } from '../../../src/core/sealing/envelope.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
+import { required } from '../../../src/core/util/lists.ts'
 import { column } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { asLoose, type Cells, type LooseVault } from '../vaults/open-untyped.ts'
@@ -43,17 +44,26 @@ export const INDEXED_RULES = {
 } as const
 
 const VAULT = digestVaultId(SYSTEM_PORTS.hash, 'v1')
-const LAYOUT = layoutSchema(assignIds(INDEXED_TABLES, EMPTY_CATALOG_SCHEMA, INDEXED_RULES))
 type TableName = keyof typeof INDEXED_TABLES
 const NAMES: readonly TableName[] = ['people', 'visits']
 
-/** What the deltas of a table say in all: the weight of each row under each key of each index, by their texts. Those that add up to nothing are left out. */
-export async function storedKeys({ storage, ring }: LooseVault, name: TableName): Promise<ReadonlyMap<string, number>> {
+/** Returns a table as it is stored. */
+export async function storedTable({ storage, ring }: LooseVault, name: string): Promise<Table> {
+  const { entries } = await readCatalogRows(storage)
+  const { schema } = openState({ ring, vault: VAULT }, required(entries.get('schema')))
+  return required(layoutSchema(schema).tables.get(name))
+}
+
+/** What the deltas of a table say in all: the weight of each row under each key of each index, by their texts. Those that add up to nothing, and those of indexes that ended, are left out. */
+export async function storedKeys(vault: LooseVault, name: TableName): Promise<ReadonlyMap<string, number>> {
+  const { ring } = vault
+  const live = new Set((await storedTable(vault, name)).indexed.map(({ index }) => index.objectId))
   const sums = new Map<string, number>()
-  for (const row of await deltasOf(storage, name)) {
+  for (const row of await deltasOf(vault, name)) {
     const content = openEntry({ ring, vault: VAULT, kind: 'run', id: row.id }, row.body as Uint8Array)
     if (content === undefined) throw new Error('a delta does not open')
     for (const [index, segment] of readDelta(content)) {
+      if (!live.has(index)) continue
       for (let group = 0; group < segment.groups; group++) {
         for (let entry = segment.firsts[group] ?? 0; entry < (segment.firsts[group + 1] ?? 0); entry++) {
           const text = `${index} ${toHex(keyOfGroup(segment, group))} ${segment.rows[entry]}`
@@ -66,9 +76,9 @@ export async function storedKeys({ storage, ring }: LooseVault, name: TableName)
 }
 
 /** Returns the deltas of a table. */
-export function deltasOf(storage: Pick<StorageReads, 'find'>, name: TableName): Promise<readonly Row[]> {
-  const space = LAYOUT.tables.get(name)?.objectId ?? 0
-  return storage.find(
+export async function deltasOf(vault: LooseVault, name: TableName): Promise<readonly Row[]> {
+  const { objectId: space } = await storedTable(vault, name)
+  return vault.storage.find(
     INDEX_RUNS.name,
     { kind: 'compare', column: 'space', operator: '=', value: space },
     {
@@ -79,9 +89,9 @@ export function deltasOf(storage: Pick<StorageReads, 'find'>, name: TableName): 
 }
 
 /** What they must say: the keys of the records that the vault returns. */
-export async function recordKeys({ session, ring }: LooseVault, name: TableName): Promise<ReadonlyMap<string, number>> {
-  const table = LAYOUT.tables.get(name)
-  if (table === undefined) throw new Error('no such table')
+export async function recordKeys(vault: LooseVault, name: TableName): Promise<ReadonlyMap<string, number>> {
+  const { session, ring } = vault
+  const table = await storedTable(vault, name)
   const { records } = await session.get(name, { limit: 1000 })
   const rows = decodeRecordIds(
     ring,
