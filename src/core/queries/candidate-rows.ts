@@ -30,7 +30,7 @@ const MATCHING = 0.05
 /** The part of all rows after which the rest is not read in the order of an index: conditions leave out nearly all of them. */
 const GIVES_UP = 0.25
 /** Rows that are read in any case. */
-const LEAST_ROWS = 2000
+const MIN_ROWS = 2000
 
 /** What candidates are taken to come to. */
 interface Estimate {
@@ -67,7 +67,7 @@ export async function rowsToWalk(
   const walked = Math.min(inRange, best === undefined ? wanted : (wanted * all) / Math.max(best.rows, 1))
   const sorted = Math.min(all * costs.scannedRow, best === undefined ? Number.POSITIVE_INFINITY : costOf(costs, best, all))
   const isCheaper = costs.anyUse + walked * (costs.entry + costs.foundRow) <= sorted
-  return isCheaper ? Math.max(LEAST_ROWS, all * GIVES_UP) : 0
+  return isCheaper ? Math.max(MIN_ROWS, all * GIVES_UP) : 0
 }
 
 /** Returns the candidates that cost least. */

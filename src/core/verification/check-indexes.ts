@@ -90,7 +90,7 @@ async function checkIndex(context: Verifying, place: Place, job: Job): Promise<r
   const found: IndexFinding[] = []
   for (let from: number | undefined = 0, isFirst = true; from !== undefined; isFirst = false) {
     const suspects = await suspectRows(context, reader, { place, from, isFirst, job })
-    found.push(...(await confirmRows(context, reader, { place, suspects, job })))
+    append(found, await confirmRows(context, reader, { place, suspects, job }))
     const after = from + IDS_AT_ONCE - 1
     const [next] = await storage.find(name, possibleRows(undefined), { order: 'asc', after, limit: 1, columns: [] })
     from = next && next.id - (next.id % 8)
