@@ -8,6 +8,7 @@ import type { Caller } from '../policy/caller.ts'
 import type { Policy } from '../policy/compile-policy.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log, Tracing } from '../ports/observability.ts'
+import type { ReadCosts } from '../queries/candidate-rows.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { SchemaDescription } from '../schema/describe-schema.ts'
 import type { HeadCache } from '../sealed-index/index-rows.ts'
@@ -33,8 +34,8 @@ export interface Limits extends QueryLimits {
   readonly maxRowsRead: number
   /** Time that a query can take, in milliseconds, if its own `budget.timeoutMs` says nothing else. Default 30,000. */
   readonly queryTimeoutMs: number
-  /** Estimated memory of the rows that the joins of a query buffer, in bytes, if its own `budget.maxBytes` says nothing else. Default 256 MiB. */
-  readonly maxJoinBytes: number
+  /** Estimated memory of what a query keeps for its joins, order and groups, in bytes, if its own `budget.maxBytes` says nothing else. Default 256 MiB. */
+  readonly maxQueryBytes: number
 }
 
 /** One caller's session, by one layout. */
@@ -65,6 +66,8 @@ export interface SessionContext extends ReadingContext {
   readonly indexNotes: IndexNotes
   /** Absent in a session inside a transaction, in which nothing is merged. */
   readonly crowdedIndexes?: CrowdedIndexes
+  /** What reading costs, by which queries choose their indexes. Default: as it was measured. */
+  readonly readCosts: ReadCosts | undefined
   /** Names this process in the list of jobs. */
   readonly processName: string
   /** Undefined in a session inside a transaction, whose calls are not joined. */

@@ -1,6 +1,7 @@
 /** What a sealed index can find of a condition: for each indexed column, ranges of keys that cover every row in which the condition is true. */
 import { type Condition, MIRRORED, splitConjuncts, type Term } from '../expressions/condition.ts'
 import { literalPrefix } from '../expressions/like.ts'
+import { createColumnTest, type Utf8Test } from '../expressions/utf8-match.ts'
 import {
   EVERY_KEY,
   intersection,
@@ -17,7 +18,7 @@ import type { Filter } from '../ports/storage.ts'
 import type { Column, ColumnIndex } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
-import type { AggregateOutput } from './query.ts'
+import type { AggregateOutput, OrderTerm } from './query.ts'
 import type { AggregateName } from './select.ts'
 
 /** The rows that an index offers for a condition. */
@@ -26,6 +27,8 @@ export interface Candidates {
   readonly index: ColumnIndex
   /** Keys of every row in which the condition is true. */
   readonly ranges: KeyRanges
+  /** Tests of patterns, which the texts of these rows pass as well. */
+  readonly tests: readonly Utf8Test[]
   /** True if the condition is true in every row with such a key. */
   readonly isExact: boolean
 }
@@ -36,7 +39,15 @@ export function candidatesOf({ indexed }: Pick<Table, 'indexed'>, conditions: re
     const { index } = column
     if (index === undefined) return []
     const found = every(conditions.map((condition) => keysWhere(condition, column, true)))
-    return found.ranges === EVERY_KEY ? [] : [{ column, index, ...found }]
+    return found.ranges === EVERY_KEY ? [] : [{ column, index, ...found, tests: testsOf(conditions, column) }]
+  })
+}
+
+/** Returns the tests of the patterns among conditions that every row must meet. */
+function testsOf(conditions: readonly Condition[], column: Column): readonly Utf8Test[] {
+  return conditions.flatMap(splitConjuncts).flatMap((condition) => {
+    const tested = condition.kind === 'like' ? createColumnTest(condition) : undefined
+    return tested?.column === column ? [tested.test] : []
   })
 }
 
@@ -46,13 +57,23 @@ export function candidatesOfTotals(
   { candidates, conditions }: { readonly candidates: readonly Candidates[]; readonly conditions: readonly Condition[] },
 ): readonly Candidates[] | undefined {
   const isUnconditional = conditions.every((condition) => splitConjuncts(condition).length === 0)
-  const found = aggregates.flatMap(({ name, ref }) => {
+  const found = aggregates.flatMap(({ name, ref, isDistinct }) => {
     const { column } = ref ?? {}
-    if (!isInKeys(name, column)) return []
+    if (isDistinct || !isInKeys(name, column)) return []
     if (!isUnconditional) return candidates.find((one) => one.isExact && (ref === undefined || one.column === column)) ?? []
-    return column?.index === undefined ? [] : [{ column, index: column.index, ranges: EVERY_KEY, isExact: true }]
+    return column?.index === undefined ? [] : [{ column, index: column.index, ranges: EVERY_KEY, tests: [], isExact: true }]
   })
   return found.length === aggregates.length ? found : undefined
+}
+
+/** Keys of a sealed index that are in the order of rows. */
+export type OrderedKeys = Pick<Candidates, 'column' | 'index' | 'ranges'>
+
+/** Returns the keys that a sealed index has in the order of rows; undefined if none has. */
+export function keysInOrder([first]: readonly OrderTerm[], candidates: readonly Candidates[]): OrderedKeys | undefined {
+  const column = first?.ref.column
+  if (column?.index === undefined) return undefined
+  return candidates.find((one) => one.column === column) ?? { column, index: column.index, ranges: EVERY_KEY }
 }
 
 /** True if an aggregate can be computed from keys. A sum of doubles is not: it is rounded once, at its end. */

@@ -13,6 +13,9 @@ export interface IndexNotes {
   noteErased(): void
 }
 
+/** Takes what writers say where no one merges: what they store is found later. */
+export const UNNOTED: IndexNotes = { noteDelta() {}, noteErased() {} }
+
 /** The changes of a write, and the row that it has for them. */
 export interface DeltaInput {
   /** The keys of now: what waits for a commit is sealed with those of then. */

@@ -90,8 +90,9 @@ export function createMergeWorker(ports: MergeWorkerPorts): MergeWorker {
         const isSwept = began.tables === undefined || job.isTakenOver
         const purgeMs = await atCurrent(ports, resting(job), async (merging) => {
           if (isSwept) await sweepParts(merging.ports)
-          for (const table of merging.tables)
-            if (began.tables?.has(table.objectId) !== false) await mergeDue(merging.ports, table)
+          const due = merging.tables.filter(({ objectId }) => began.tables?.has(objectId) !== false)
+          // One call merges a limited number of deltas.
+          for (const table of due) while ((await mergeDue(merging.ports, table)) > 0);
           if (!began.looksForErased || !(await hasErased(storage))) return undefined
           const start = stopwatch.now()
           await purgeErased(merging.ports, merging.tables, isGone(ports))

@@ -197,6 +197,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     processName: options.process,
     indexHeads,
     indexNotes: merges.notes,
+    readCosts: options.readCosts,
     readSchema: () => describeSchema(live.layout, definitionOf(live.part)),
   }
   const joined = createJoinedCalls(scheduler)
@@ -271,7 +272,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     const sharedInside = { ...shared, units, lifetime: calls, ...own }
     return { as: (caller) => createSession<S>({ context: contextIn(sharedInside, parseCaller(caller)), vault: undefined }) }
   }
-  const ofSchema = createVaultSchema({ ...keyPorts, barrier })
+  const ofSchema = createVaultSchema({ ...keyPorts, barrier, indexNotes: merges.notes })
   const ofOperators = {
     ...createVaultMaintenance({ ...shared, live, storage, whole: keyed.whole, files, outside, jobs, merges }),
     ...createVaultOverview({ ...shared, live, storage, files, outside }),

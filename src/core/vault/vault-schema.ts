@@ -1,5 +1,4 @@
 /** The stored schema of a vault, as an application plans and makes changes of it. */
-import type { Barrier } from '../barrier/barrier.ts'
 import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { Fault, fault, say } from '../errors.ts'
 import { perform } from '../execution/perform.ts'
@@ -15,7 +14,7 @@ import type { OpeningPorts } from '../schema-change/open-schema.ts'
 import { planChange } from '../schema-change/plan-change.ts'
 import { parseMoves, type SchemaMoves } from '../schema-change/schema-moves.ts'
 import type { SchemaPlan, SchemaStep } from '../schema-change/schema-plan.ts'
-import type { SchemaTarget } from '../schema-change/store-way.ts'
+import type { SchemaChangePorts, SchemaTarget } from '../schema-change/store-way.ts'
 import { toHex, toUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/memory.ts'
 import type { WatchOptions } from './outside-calls.ts'
@@ -52,7 +51,7 @@ export interface VaultSchema {
   applySchemaChange(plan: SchemaPlan, options?: ApplySchemaOptions): Promise<{ readonly generation: number }>
 }
 
-export function createVaultSchema(ports: KeyPorts & { readonly barrier: Barrier }): VaultSchema {
+export function createVaultSchema(ports: KeyPorts & Pick<SchemaChangePorts, 'barrier' | 'indexNotes'>): VaultSchema {
   const { storage, catalog, hash, outside, jobs, contextOf } = ports
   const planned = async (
     next: Schema,
@@ -119,11 +118,12 @@ export function applyAtOpening(
 function assertPlanned(plan: SchemaPlan, now: SchemaPlan): void {
   const [first] = [...plan.refusals, ...now.refusals]
   if (first !== undefined) throw refusal(first)
-  const known = new Set(plan.steps.map(keyOf))
+  // What a column had is named by its table once the column has it no more.
+  const known = new Set(plan.steps.flatMap((step) => [keyOf(step), keyOf({ ...step, column: undefined })]))
   if (now.steps.every((step) => known.has(keyOf(step)))) return
   throw fault('aborted')`The stored schema was changed since this plan was made. Plan again.`
 }
 
-function keyOf({ table, column, what }: SchemaStep): string {
+function keyOf({ table, column, what }: Pick<SchemaStep, 'table' | 'what'> & { readonly column?: string | undefined }): string {
   return JSON.stringify([table, column, what])
 }

@@ -4,7 +4,7 @@ import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { MergeSchedule } from '../../../src/core/vault/merge-schedule.ts'
 import {
-  deltasOf,
+  countDeltas,
   INDEXED_RULES,
   INDEXED_TABLES,
   randomPerson,
@@ -28,7 +28,7 @@ async function insertEach({ session }: LooseVault, count: number): Promise<strin
   return ids
 }
 
-const deltaCount = async ({ storage }: LooseVault): Promise<number> => (await deltasOf(storage, 'people')).length
+const deltaCount = (vault: LooseVault): Promise<number> => countDeltas(vault, 'people')
 
 async function orphans({ storage }: LooseVault): Promise<number> {
   const page = { order: 'asc', limit: 100_000 } as const
