@@ -14,7 +14,7 @@ import { charging, type GroupOutputs, groupRows, orderGroups } from './group-row
 import { joinRows } from './join-rows.ts'
 import { createSelection } from './order-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
-import { createAdmittingReader, createRowReader, createValueReader, type Scanning, scanRows, TableScan } from './scan-rows.ts'
+import { createKeepingReader, createRowReader, createValueReader, type Scanning, scanRows, TableScan } from './scan-rows.ts'
 import { type BufferedRow, createReader, type ReadBuffered, sizeOfTuple, type Tuple } from './scanned-rows.ts'
 
 /**
@@ -101,8 +101,8 @@ async function firstInOrder(
   }
   if (plan.steps.length > 0) for await (const tuples of joined(context, plan, window)) add(tuples)
   else {
-    const admits = (cellOf: ValueOf) => selection.admits(order.map(({ ref }) => cellOf(ref) ?? null))
-    const reader = createAdmittingReader(createResidualFilter(context.barrier, plan.first), plan.first, admits)
+    const keeps = (cellOf: ValueOf) => selection.keeps(order.map(({ ref }) => cellOf(ref) ?? null))
+    const reader = createKeepingReader(createResidualFilter(context.barrier, plan.first), plan.first, keeps)
     const scan = new TableScan(context, { plan: plan.first, meter: window.meter }, reader)
     for (let batch = await scan.next(); batch !== undefined; batch = await scan.next()) add(asTuples(batch.rows))
   }

@@ -230,18 +230,18 @@ export function createRowReader(
 }
 
 /** The visible rows of a slice that are kept. */
-export interface AdmittedBatch {
+export interface KeptBatch {
   /** Number of visible rows. All of them count as read. */
   readonly length: number
   readonly rows: readonly BufferedRow[]
 }
 
-/** Creates a reader that buffers only the rows that `admits` keeps: it reads few columns of each row, and a row has many. */
-export function createAdmittingReader(
+/** Creates a reader that buffers only the rows of which `keeps` is true. A row has many columns, and few of them decide that. */
+export function createKeepingReader(
   { columns, readsOnlyBodies, each }: ResidualFilter,
   { source, projected }: SourcePlan,
-  admits: (cellOf: ValueOf) => boolean,
-): SliceReader<AdmittedBatch> {
+  keeps: (cellOf: ValueOf) => boolean,
+): SliceReader<KeptBatch> {
   const refs = projected.map((column): ColumnRef => ({ source: source.index, column }))
   return {
     columns,
@@ -249,7 +249,7 @@ export function createAdmittingReader(
     read(rows, max) {
       const buffered: BufferedRow[] = []
       const length = each(rows, max, ({ id, publicId, cellOf }, grants) => {
-        if (admits(cellOf)) buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
+        if (keeps(cellOf)) buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
       })
       return { length, rows: buffered }
     },
