@@ -10,6 +10,7 @@ import { type Column, IS_INDEXED } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { HeadCache } from '../sealed-index/index-rows.ts'
 import { createIndexReader, type IndexReader } from '../sealed-index/read-index.ts'
+import { append } from '../util/lists.ts'
 import { assertNotAborted } from '../util/signal.ts'
 import { tableNow, type Verifying } from './check-records.ts'
 import type { RecordFindingKind, RecordFindings } from './record-findings.ts'
@@ -90,7 +91,7 @@ async function checkIndex(context: Verifying, place: Place, job: Job): Promise<r
   const found: IndexFinding[] = []
   for (let from: number | undefined = 0, isFirst = true; from !== undefined; isFirst = false) {
     const suspects = await suspectRows(context, reader, { place, from, isFirst, job })
-    found.push(...(await confirmRows(context, reader, { place, suspects, job })))
+    append(found, await confirmRows(context, reader, { place, suspects, job }))
     const after = from + IDS_AT_ONCE - 1
     const [next] = await storage.find(name, possibleRows(undefined), { order: 'asc', after, limit: 1, columns: [] })
     from = next && next.id - (next.id % 8)
