@@ -42,6 +42,7 @@ export class OverwrittenKeys {
   readonly #table: Table
   readonly #rows: readonly Row[]
   readonly #records: readonly Values[]
+  #marksSome = false
 
   constructor(table: Table, { rows, records }: { readonly rows: readonly Row[]; readonly records: readonly Values[] }) {
     this.#table = table
@@ -60,13 +61,14 @@ export class OverwrittenKeys {
         const old = orderKey(column.type, cursor.value(column))
         if (compareKeys(old, key) === 0) continue
         this.changes.remove(index.objectId, old, row.id)
-      }
+      } else this.#marksSome = true
       this.changes.add(index.objectId, key, row.id)
     }
   }
 
   /** Returns the patches of the rows, which say what indexes have of them from now on. */
   marked(patches: readonly Patch[]): readonly Patch[] {
+    if (!this.#marksSome) return patches
     return patches.map((patch, position) => {
       const set = this.#table.indexed.flatMap(({ column, index: { cell } }) => {
         const isMissing = this.#records[position]?.[column.position] !== undefined && this.#rows[position]?.[cell] !== IS_INDEXED

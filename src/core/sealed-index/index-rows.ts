@@ -3,7 +3,8 @@ import { type Barrier, UNKNOWN_KEY, whyUnreadable } from '../barrier/barrier.ts'
 import { type Fault, fault, type Sentence, say, words } from '../errors.ts'
 import { readBlock } from '../index-runs/block.ts'
 import { type Head, readHead } from '../index-runs/run-head.ts'
-import type { Segment } from '../index-runs/segment.ts'
+import { bytesOfSegment, type Segment } from '../index-runs/segment.ts'
+import type { Pace } from '../pace/pace.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../schema/system-tables.ts'
 import { namesUnknownKey, openEntries } from '../sealing/envelope.ts'
@@ -21,14 +22,14 @@ export interface IndexRows {
   readonly keys: IndexKeys
 }
 
-/** A head and its row. */
-export type StoredHead = Head & { readonly id: number }
-
 /**
  * Heads that one statement lists, at most. So many are there only where no process merges. Beyond it an index is as good as none: an estimate says so, and the
  * rest fails.
  */
 export const MAX_HEADS = 10_000
+
+/** Heads that are loaded at once, at most. */
+const HEADS_AT_ONCE = 64
 
 /** Thrown where another process merged a row away meanwhile. What reads begins again. */
 const GONE = new Error('another process merged a part of the index meanwhile')
@@ -45,101 +46,181 @@ export function beginningAgain<T>(work: () => Promise<T>): Promise<T> {
   return attempt([BEGIN_AGAIN], work)
 }
 
-/** Bytes of heads in memory, by default. */
-const CACHE_BYTES = 64 * 1024 * 1024
+/** A head and its row. */
+export type StoredHead = Head & { readonly id: number }
+
+/** Bytes of heads, and of blocks, in memory by default. */
+const HEAD_BYTES = 64 * 1024 * 1024
+const BLOCK_BYTES = 16 * 1024 * 1024
 
 /**
- * Heads in memory, by space and id. A row with an id never has another content, so that what is here is never wrong. Inside of a transaction that has stored
- * heads, use another one: it can be rolled back, and the ids given again.
+ * Heads in memory by space and id, and opened blocks of them. A row with an id never has another content, so that what is here is never wrong. Inside of a transaction that has stored heads, use another cache: it can be rolled back, and the ids given
+ * again.
  */
 export class HeadCache {
   readonly #spaces = new Map<number, Map<number, StoredHead>>()
-  readonly #maxBytes: number
-  #bytes = 0
+  readonly #blocks = new Map<number, Segment>()
+  readonly #maxHeadBytes: number
+  readonly #maxBlockBytes: number
+  #headBytes = 0
+  #blockBytes = 0
 
-  constructor(maxBytes = CACHE_BYTES) {
-    this.#maxBytes = maxBytes
+  constructor({
+    headBytes = HEAD_BYTES,
+    blockBytes = BLOCK_BYTES,
+  }: { readonly headBytes?: number; readonly blockBytes?: number } = {}) {
+    this.#maxHeadBytes = headBytes
+    this.#maxBlockBytes = blockBytes
   }
 
   /** Estimated bytes of memory. */
   get bytes(): number {
-    return this.#bytes
+    return this.#headBytes + this.#blockBytes
   }
 
-  get(space: number, id: number): StoredHead | undefined {
+  /** Returns a head; undefined if it is not here. */
+  head(space: number, id: number): StoredHead | undefined {
     return this.#spaces.get(space)?.get(id)
   }
 
-  /** Keeps the heads that some spaces have now, and of others as many as there is room for, those last that were read last. */
+  /** Adds a head that is not here. */
+  add(head: StoredHead): void {
+    const heads = this.#spaces.get(head.space) ?? new Map<number, StoredHead>()
+    if (heads.has(head.id)) return
+    this.#spaces.set(head.space, heads.set(head.id, head))
+    this.#headBytes += head.bytes
+  }
+
+  /** Keeps the heads that some spaces have now, and of others as many as there is room for: those that were read last. Blocks of runs that are gone are dropped. */
   keep(heads: ReadonlyMap<number, readonly StoredHead[]>): void {
     for (const [space, list] of heads) {
-      this.#drop(space)
-      this.#spaces.set(space, new Map(list.map((head) => [head.id, head])))
-      this.#bytes += bytesOf(list)
+      const before = this.#spaces.get(space)
+      const now = new Map(list.map((head) => [head.id, head]))
+      for (const [id, head] of before ?? []) if (!now.has(id)) this.#drop(head)
+      for (const [id, head] of now) if (before?.has(id) !== true) this.#headBytes += head.bytes
+      this.#spaces.delete(space)
+      this.#spaces.set(space, now)
     }
-    for (const space of this.#spaces.keys()) {
-      if (this.#bytes <= this.#maxBytes || heads.has(space)) return
-      this.#drop(space)
+    for (const [space, list] of this.#spaces) {
+      if (this.#headBytes <= this.#maxHeadBytes || heads.has(space)) return
+      for (const head of list.values()) this.#drop(head)
+      this.#spaces.delete(space)
+    }
+  }
+
+  /** Returns a block; undefined if it is not here. */
+  block(id: number): Segment | undefined {
+    const block = this.#blocks.get(id)
+    if (block === undefined) return undefined
+    // The first of a map is the one that was used least recently.
+    this.#blocks.delete(id)
+    this.#blocks.set(id, block)
+    return block
+  }
+
+  /** Keeps blocks, in place of those that were used least recently. */
+  keepBlocks(blocks: ReadonlyMap<number, Segment>): void {
+    for (const [id, block] of blocks) {
+      this.#dropBlock(id)
+      this.#blocks.set(id, block)
+      this.#blockBytes += bytesOfSegment(block)
+    }
+    for (const id of this.#blocks.keys()) {
+      if (this.#blockBytes <= this.#maxBlockBytes) return
+      this.#dropBlock(id)
     }
   }
 
   /** Drops all. */
   clear(): void {
     this.#spaces.clear()
-    this.#bytes = 0
+    this.#blocks.clear()
+    this.#headBytes = 0
+    this.#blockBytes = 0
   }
 
-  #drop(space: number): void {
-    this.#bytes -= bytesOf([...(this.#spaces.get(space)?.values() ?? [])])
-    this.#spaces.delete(space)
+  #drop(head: StoredHead): void {
+    this.#headBytes -= head.bytes
+    if (head.kind === 'run') for (const id of head.run.ids) this.#dropBlock(id)
+  }
+
+  #dropBlock(id: number): void {
+    const block = this.#blocks.get(id)
+    if (block === undefined) return
+    this.#blockBytes -= bytesOfSegment(block)
+    this.#blocks.delete(id)
   }
 }
 
-function bytesOf(heads: readonly StoredHead[]): number {
-  return heads.reduce((sum, { bytes }) => sum + bytes, 0)
+/** Which heads are read. */
+interface HeadsAsked {
+  readonly spaces: readonly number[]
+  /** Called after each head with its bytes. */
+  readonly pace: Pick<Pace, 'worked'>
+  /** Default: MAX_HEADS. */
+  readonly limit?: number
 }
 
 /** Returns the heads of some spaces as one statement sees them, by rising id, and whether these are all: at most `limit`. */
 export async function readHeads(
   rows: IndexRows,
   cache: HeadCache,
-  { spaces, limit = MAX_HEADS }: { readonly spaces: readonly number[]; readonly limit?: number },
+  { spaces, pace, limit = MAX_HEADS }: HeadsAsked,
 ): Promise<{ readonly heads: readonly StoredHead[]; readonly areAll: boolean }> {
   const filter = { kind: 'in', column: 'space', values: spaces } as const
   const listed = await rows.storage.find(INDEX_RUNS.name, filter, { order: 'asc', limit, columns: ['space'] })
   const areAll = listed.length < limit
-  const missing = listed.flatMap(({ id, space }) => (cache.get(Number(space), id) === undefined ? [id] : []))
-  const loaded = new Map((await loadHeads(rows, missing)).map((head) => [head.id, head]))
-  const heads = listed.map(({ id, space }) => required(cache.get(Number(space), id) ?? loaded.get(id), 'The head of a run'))
+  // What is found here is held here: another read can drop it from the cache meanwhile.
+  const found = new Map(listed.map(({ id, space }) => [id, cache.head(Number(space), id)]))
+  const missing = listed.flatMap(({ id }) => (found.get(id) === undefined ? [id] : []))
+  for (let from = 0; from < missing.length; from += HEADS_AT_ONCE) {
+    for (const { id, row, content } of await openHeads(rows, missing.slice(from, from + HEADS_AT_ONCE))) {
+      const head = { ...readHead(content), id }
+      // The column is not bound to the row, and finds it: its content decides.
+      if (head.space !== Number(row.space))
+        throw damaged('run', id, say`was put under another index in the database. Restore it.`)
+      found.set(id, head)
+      // What begins again does so with those that it has.
+      cache.add(head)
+      await pace.worked(content.length)
+    }
+  }
+  const heads = listed.map(({ id }) => required(found.get(id), 'The head of a run'))
   if (areAll) cache.keep(new Map(spaces.map((space) => [space, heads.filter((head) => head.space === space)])))
   return { heads, areAll }
 }
 
-async function loadHeads(rows: IndexRows, ids: readonly number[]): Promise<StoredHead[]> {
-  if (ids.length === 0) return []
-  const found = await rows.storage.get(INDEX_RUNS.name, ids)
-  return openRows(rows.keys, 'run', ids, found, (content, id, row) => {
-    const head = readHead(content)
-    // The column is not bound to the row, and finds it: its content decides.
-    if (head.space !== Number(row.space)) throw damaged('run', id, say`was put under another index in the database. Restore it.`)
-    return { ...head, id }
-  })
+async function openHeads({ storage, keys }: IndexRows, ids: readonly number[]): Promise<OpenedRow[]> {
+  return openRows(keys, 'run', ids, await storage.get(INDEX_RUNS.name, ids))
 }
 
-/** Returns the entries of blocks, in order. */
-export async function readBlocks(rows: IndexRows, ids: readonly number[]): Promise<Segment[]> {
-  if (ids.length === 0) return []
-  return openRows(rows.keys, 'block', ids, await rows.storage.get(INDEX_BLOCKS.name, ids), (content) => readBlock(content))
+/** Returns the entries of blocks, in order. Without a cache none are kept in memory. */
+export async function readBlocks({ storage, keys }: IndexRows, ids: readonly number[], cache?: HeadCache): Promise<Segment[]> {
+  const found = new Map(ids.map((id) => [id, cache?.block(id)]))
+  const missing = ids.filter((id) => found.get(id) === undefined)
+  if (missing.length > 0) {
+    const rowsOf = await storage.get(INDEX_BLOCKS.name, missing)
+    const loaded = openRows(keys, 'block', missing, rowsOf).map(({ id, content }) => [id, readBlock(content)] as const)
+    for (const [id, block] of loaded) found.set(id, block)
+    cache?.keepBlocks(new Map(loaded))
+  }
+  return ids.map((id) => required(found.get(id), 'A block'))
 }
 
-/** Opens rows, and reads each. Throws UNKNOWN_KEY as the keys say, and `data_loss` for a row that does not open. */
-function openRows<T>(
+/** A row, opened. */
+interface OpenedRow {
+  readonly id: number
+  readonly row: Row
+  readonly content: Uint8Array
+}
+
+/** Opens rows. Throws UNKNOWN_KEY as the keys say, and `data_loss` for a row that does not open. */
+function openRows(
   keys: IndexKeys,
   kind: 'run' | 'block',
   ids: readonly number[],
   rows: readonly (Row | undefined)[],
-  read: (content: Uint8Array, id: number, row: Row) => T,
-): T[] {
+): OpenedRow[] {
   const bodies = rows.map((row) => {
     if (row === undefined) throw GONE
     const { body } = row
@@ -150,7 +231,7 @@ function openRows<T>(
   const { plaintexts, opened } = openEntries({ ring: keys.ring, vault: keys.vault, kind }, ids, bodies)
   return ids.map((id, index) => {
     if (opened[index] !== 1) throw damaged(kind, id, whyUnreadable(keys, required(bodies[index])))
-    return read(slabItem(plaintexts, index), id, required(rows[index]))
+    return { id, row: required(rows[index]), content: slabItem(plaintexts, index) }
   })
 }
 

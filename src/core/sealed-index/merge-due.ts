@@ -12,6 +12,8 @@ export interface IndexedTable {
 
 /** Deltas that are merged at once, at most. */
 const MAX_DELTAS = 1024
+/** Bytes of heads that are opened in one slice. */
+const SLICE_BYTES = 128 * 1024
 /** Attempts of a compaction, if other processes keep merging the same index. */
 const MAX_ATTEMPTS = 20
 /** Blocks that are looked up at once, to be deleted. */
@@ -148,5 +150,14 @@ function entriesOf(head: StoredHead): number {
 
 /** Returns the heads of a space, at most MAX_DELTAS. Reads again where one was merged away meanwhile. */
 function listHeads(ports: MergePorts, space: number): ReturnType<typeof readHeads> {
-  return beginningAgain(() => readHeads(ports, ports.cache, { spaces: [space], limit: MAX_DELTAS }))
+  let done = 0
+  const pace = {
+    async worked(bytes = 0): Promise<void> {
+      done += bytes
+      if (done < SLICE_BYTES) return
+      done = 0
+      await ports.between(0)
+    },
+  }
+  return beginningAgain(() => readHeads(ports, ports.cache, { spaces: [space], limit: MAX_DELTAS, pace }))
 }

@@ -61,8 +61,8 @@ export interface Merge {
 }
 
 /** Entries and blocks of one slice, at most. A slice takes a few milliseconds. */
-const SLICE_ENTRIES = 10_000
-const SLICE_BLOCKS = 16
+const SLICE_ENTRIES = 4096
+const SLICE_BLOCKS = 8
 /** Block ids that are reserved at once, at least. */
 const MIN_IDS = 16
 /** Space of claims: no table and no index has this number. */

@@ -66,10 +66,10 @@ interface View {
 
 /** Creates the reader of the indexes of a table. Columns of it with one object id have one index. */
 export function createIndexReader(ports: IndexReaderPorts, table: { readonly objectId: number }): IndexReader {
-  const fetch = (ids: readonly number[]): Promise<Segment[]> => readBlocks(ports, ids)
+  const fetch = (ids: readonly number[]): Promise<Segment[]> => readBlocks(ports, ids, ports.cache)
 
   async function findView(index: number): Promise<View | undefined> {
-    const { heads, areAll } = await readHeads(ports, ports.cache, { spaces: [table.objectId, index] })
+    const { heads, areAll } = await readHeads(ports, ports.cache, { spaces: [table.objectId, index], pace: createPace(ports) })
     return areAll ? viewOf(index, heads) : undefined
   }
 

@@ -125,6 +125,17 @@ describe('a write', () => {
     expect(await wrongTables(world.vault)).toEqual([])
   })
 
+  it('of a table that is new in its vault is in the indexes at once', async () => {
+    const place = engine.fresh()
+    const { visits } = INDEXED_TABLES
+    await openLoose(place.open(), { people: { note: INDEXED_TABLES.people.note } })
+    const { vault, session } = await openLoose(place.open(), { people: { note: INDEXED_TABLES.people.note }, visits })
+    expect(vault.schema.visits).toMatchObject({ person: { index: 'sealed' }, at: { index: 'sealed' } })
+    await session.insertOne('visits', { at: '2026-01-01T00:00:00Z' })
+    const rows = await place.open().find(INDEX_RUNS.name, { kind: 'all' }, { order: 'asc', limit: 10 })
+    expect(rows).toHaveLength(1)
+  })
+
   it('deletes what cannot be opened, and leaves what indexes have of it', async () => {
     const place = engine.fresh()
     const world = await openWorld(place.open(), 'unreadable')

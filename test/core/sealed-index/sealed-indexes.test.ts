@@ -17,6 +17,7 @@ import { itHolds } from '../../support/laws/it-holds.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
+const NO_PACE = { worked: async () => {} }
 const EVERYTHING = { kind: 'all' } as const
 
 itHolds(sealedIndexes)
@@ -53,7 +54,7 @@ it('the ids of blocks say nothing of the order of keys, and blocks have one leng
   const { storage, merge } = await filledIndex(10_000)
   const rows = await storage.find(INDEX_BLOCKS.name, EVERYTHING, { order: 'asc', limit: 1000 })
   expect(new Set(rows.map(({ body }) => (body as Uint8Array).length)).size).toBe(1)
-  const { heads } = await readHeads(merge, new HeadCache(), { spaces: [TABLE.indexes[0]?.objectId ?? 0] })
+  const { heads } = await readHeads(merge, new HeadCache(), { spaces: [TABLE.indexes[0]?.objectId ?? 0], pace: NO_PACE })
   const ids = heads.flatMap((head) => (head.kind === 'run' ? [...head.run.ids] : []))
   expect(ids.length).toBeGreaterThan(30)
   const rising = ids.filter((id, index) => index > 0 && id > (ids[index - 1] ?? 0)).length
@@ -116,7 +117,7 @@ it('rows that are forgotten are in no part of the index after it was compacted w
   await writeDelta(handle, [changes])
   await compactIndexes(merge, TABLE, { without: new Set(rows) })
   expect((await reader.candidates(11, [{}])).length).toBe(1500)
-  const { heads } = await readHeads(merge, new HeadCache(), { spaces: [TABLE.objectId, 11] })
+  const { heads } = await readHeads(merge, new HeadCache(), { spaces: [TABLE.objectId, 11], pace: NO_PACE })
   expect(heads.map((head) => (head.kind === 'run' ? head.run.entries : 0))).toEqual([1500])
   expect(await storage.aggregate(INDEX_RUNS.name, EVERYTHING, [{ kind: 'count' }])).toEqual([2])
 })
@@ -169,6 +170,31 @@ it('an index that is dropped has no rows any more, and deltas of it are left out
   expect(await reader.estimate(12, [{}])).toEqual({ least: 0, most: 0 })
   expect(await reader.estimate(11, [{}])).toEqual({ least: 3001, most: 3001 })
   expect(new Set((await stored(storage)).map(({ run, space }) => run ?? space)).size).toBe(2)
+})
+
+it('memory has no more than its limit of what others read, and nothing of what was merged away', async () => {
+  const { merge, handle } = await filledIndex(3000)
+  const bytesAfter = async (cache: HeadCache, index: number) => {
+    const reader = createIndexReader({ ...merge, ...SYSTEM_PORTS, cache }, TABLE)
+    expect((await reader.candidates(index, [{}])).length).toBe(3000)
+    return cache.bytes
+  }
+  const all = new HeadCache()
+  const [one, both] = [await bytesAfter(all, 11), await bytesAfter(all, 12)]
+  expect(both).toBeGreaterThan(one)
+  expect(await bytesAfter(all, 11)).toBe(both)
+  // What is read last stays, and the other index goes; blocks go first.
+  const few = new HeadCache({ headBytes: 1, blockBytes: 0 })
+  await bytesAfter(few, 12)
+  expect(await bytesAfter(few, 11)).toBeLessThan(one / 2)
+  expect(await bytesAfter(few, 12)).toBeLessThan(one / 2)
+  // Several that read at once hold what they found, whatever others drop.
+  await Promise.all([11, 12, 11, 12].map((index) => bytesAfter(few, index)))
+  await writeDelta(handle, [new IndexChanges()])
+  await compactIndexes(merge, TABLE, { without: new Set() })
+  expect([await bytesAfter(all, 11), await bytesAfter(all, 12)]).toEqual([both, both])
+  all.clear()
+  expect(all.bytes).toBe(0)
 })
 
 it('an index with too many parts is estimated as of no use, and what reads it says what to do', async () => {
