@@ -90,9 +90,15 @@ export function padToStep(out: ByteWriter): void {
   out.length = padded
 }
 
-/** Seals the changes of several writes of one table and one commit as one row of INDEX_RUNS. `vault` is the 16-byte digest of the vault id. */
+/** The keys that seal rows of indexes. `vault` is the 16-byte digest of the vault id. */
+export interface SealingKeys {
+  readonly ring: KeyRing
+  readonly vault: Uint8Array
+}
+
+/** Seals the changes of several writes of one table and one commit as one row of INDEX_RUNS. */
 export function sealDelta(
-  { ring, vault }: { readonly ring: KeyRing; readonly vault: Uint8Array },
+  keys: SealingKeys,
   id: number,
   table: { readonly objectId: number },
   changes: readonly IndexChanges[],
@@ -102,10 +108,20 @@ export function sealDelta(
   out.u32(table.objectId)
   for (const one of changes) one.writeTo(out)
   padToStep(out)
-  const plaintext = out.bytes.subarray(0, out.length)
-  const body = sealEntry({ ring, vault, kind: 'run', id }, plaintext)
-  plaintext.fill(0)
-  return { id, space: table.objectId, body }
+  const content = out.bytes.subarray(0, out.length)
+  const row = sealRun(keys, { id, space: table.objectId, content })
+  content.fill(0)
+  return row
+}
+
+/** Returns a row of INDEX_RUNS with this content. */
+export function sealRun(
+  { ring, vault }: SealingKeys,
+  { id, space, content }: { readonly id: number; readonly space: number; readonly content: Uint8Array },
+): NewRow {
+  const body = sealEntry({ ring, vault, kind: 'run', id }, content)
+  // The last bytes of the tag are as random as a nonce, and of this body alone.
+  return { id, space, mark: readRow(body, body.length - ROW_BYTES), body }
 }
 
 /** Returns what a delta has of each index, by its object id. */

@@ -214,12 +214,14 @@ export const SUBJECT_KEYS_APART: PhysicalTable = {
 
 /**
  * What sealed indexes are made of, sealed. `space` is the object id of a table of records in a delta, which has what one commit changed in the indexes of that
- * table, and the object id of an index in the head of a run. A row is never changed, but for the key that it is sealed with.
+ * table, and the object id of an index in the head of a run. A row is never changed, but for the key that it is sealed with. `mark` is of the body that was
+ * stored: a row that was rolled back can have had the same id, and what is kept in memory is known by both.
  */
 export const INDEX_RUNS: PhysicalTable = {
   name: 'index_runs',
   columns: [
     { name: 'space', type: 'integer' },
+    { name: 'mark', type: 'integer' },
     { name: 'body', type: 'bytes' },
   ],
   indexes: [{ columns: ['space'], unique: false }],

@@ -47,15 +47,15 @@ export function beginningAgain<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** A head and its row. */
-export type StoredHead = Head & { readonly id: number }
+export type StoredHead = Head & { readonly id: number; readonly mark: number }
 
 /** Bytes of heads, and of blocks, in memory by default. */
 const HEAD_BYTES = 64 * 1024 * 1024
 const BLOCK_BYTES = 16 * 1024 * 1024
 
 /**
- * Heads in memory by space and id, and opened blocks of them. A row with an id never has another content, so that what is here is never wrong. Inside of a transaction that has stored heads, use another cache: it can be rolled back, and the ids given
- * again.
+ * Heads in memory by space and id, and opened blocks of them. Neither a row of INDEX_RUNS with one id and mark nor one of INDEX_BLOCKS with one id ever has
+ * another content, so that what is here is never wrong.
  */
 export class HeadCache {
   readonly #spaces = new Map<number, Map<number, StoredHead>>()
@@ -78,17 +78,17 @@ export class HeadCache {
     return this.#headBytes + this.#blockBytes
   }
 
-  /** Returns a head; undefined if it is not here. */
-  head(space: number, id: number): StoredHead | undefined {
-    return this.#spaces.get(space)?.get(id)
+  /** Returns the head of a row; undefined if it is not here. */
+  head({ id, space, mark }: Row): StoredHead | undefined {
+    const head = this.#spaces.get(Number(space))?.get(id)
+    return head?.mark === Number(mark) ? head : undefined
   }
 
-  /** Adds a head that is not here. */
+  /** Adds a head, in place of one with its id. */
   add(head: StoredHead): void {
     const heads = this.#spaces.get(head.space) ?? new Map<number, StoredHead>()
-    if (heads.has(head.id)) return
+    this.#headBytes += head.bytes - (heads.get(head.id)?.bytes ?? 0)
     this.#spaces.set(head.space, heads.set(head.id, head))
-    this.#headBytes += head.bytes
   }
 
   /** Keeps the heads that some spaces have now, and of others as many as there is room for: those that were read last. Blocks of runs that are gone are dropped. */
@@ -96,8 +96,8 @@ export class HeadCache {
     for (const [space, list] of heads) {
       const before = this.#spaces.get(space)
       const now = new Map(list.map((head) => [head.id, head]))
-      for (const [id, head] of before ?? []) if (!now.has(id)) this.#drop(head)
-      for (const [id, head] of now) if (before?.has(id) !== true) this.#headBytes += head.bytes
+      for (const [id, head] of before ?? []) if (now.get(id) !== head) this.#drop(head)
+      for (const [id, head] of now) if (before?.get(id) !== head) this.#headBytes += head.bytes
       this.#spaces.delete(space)
       this.#spaces.set(space, now)
     }
@@ -168,14 +168,14 @@ export async function readHeads(
   { spaces, pace, limit = MAX_HEADS }: HeadsAsked,
 ): Promise<{ readonly heads: readonly StoredHead[]; readonly areAll: boolean }> {
   const filter = { kind: 'in', column: 'space', values: spaces } as const
-  const listed = await rows.storage.find(INDEX_RUNS.name, filter, { order: 'asc', limit, columns: ['space'] })
+  const listed = await rows.storage.find(INDEX_RUNS.name, filter, { order: 'asc', limit, columns: ['space', 'mark'] })
   const areAll = listed.length < limit
   // What is found here is held here: another read can drop it from the cache meanwhile.
-  const found = new Map(listed.map(({ id, space }) => [id, cache.head(Number(space), id)]))
+  const found = new Map(listed.map((row) => [row.id, cache.head(row)]))
   const missing = listed.flatMap(({ id }) => (found.get(id) === undefined ? [id] : []))
   for (let from = 0; from < missing.length; from += HEADS_AT_ONCE) {
     for (const { id, row, content } of await openHeads(rows, missing.slice(from, from + HEADS_AT_ONCE))) {
-      const head = { ...readHead(content), id }
+      const head = { ...readHead(content), id, mark: Number(row.mark) }
       // The column is not bound to the row, and finds it: its content decides.
       if (head.space !== Number(row.space))
         throw damaged('run', id, say`was put under another index in the database. Restore it.`)

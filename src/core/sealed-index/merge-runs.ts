@@ -3,8 +3,10 @@
  * merged one of them first. A row of INDEX_RUNS comes before the first block of a run, as a claim, and becomes its head: a block whose run has no row is
  * of no use, now and ever, and is swept.
  */
+import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError } from '../errors.ts'
 import { BLOCK_BYTES, BlockWriter, type WrittenBlock } from '../index-runs/block.ts'
+import { sealRun } from '../index-runs/delta.ts'
 import { type StoredBlock, writeClaim, writeRunHead, writeSmallRun } from '../index-runs/run-head.ts'
 import type { Segment } from '../index-runs/segment.ts'
 import type { CurrentCatalog } from '../maintenance/store-current.ts'
@@ -71,7 +73,10 @@ export const CLAIMED = 0
 /** A merge that is lost: it leaves everything as it was. */
 const LOST = new Error('another process merged a part of the index first')
 
-/** Merges heads into one run an index. Returns false, with nothing changed, if another process merged one of them first, or changed the catalog meanwhile. */
+/**
+ * Merges heads into one run an index. Returns false, with nothing changed, if another process merged one of them first. Throws CATALOG_MOVED, with nothing
+ * changed, if another process changed the catalog since the merge began: with what is read again, the indexes and the key are other ones.
+ */
 export async function mergeHeads(ports: MergePorts, { heads, indexes, without }: Merge): Promise<boolean> {
   const { generation } = ports.catalog.keys
   const made: RunDraft[] = []
@@ -158,24 +163,23 @@ function partsOf(head: StoredHead, index: number): readonly (Segment | number)[]
 }
 
 function headRow({ keys }: MergePorts, { id, index }: RunDraft, content: Uint8Array): NewRow {
-  return { id, space: index.objectId, body: sealed(keys, 'run', [id], [content])(0) }
+  return sealRun(keys, { id, space: index.objectId, content })
 }
 
 async function storeBlocks(ports: MergePorts, draft: RunDraft, blocks: readonly WrittenBlock[]): Promise<void> {
   if (blocks.length === 0) return
   const { storage, keys } = ports
   if (draft.blocks.length === 0) {
-    const body = sealed(keys, 'run', [draft.id], [writeClaim()])(0)
-    await storage.insert(INDEX_RUNS.name, [{ id: draft.id, space: CLAIMED, body }])
+    await storage.insert(INDEX_RUNS.name, [sealRun(keys, { id: draft.id, space: CLAIMED, content: writeClaim() })])
   }
   const ids = await takeIds(ports, draft, blocks.length)
-  const bodyAt = sealed(
-    keys,
-    'block',
+  const { ring, vault } = keys
+  const bodies = sealEntries(
+    { ring, vault, kind: 'block' },
     ids,
     blocks.map(({ content }) => content),
   )
-  const rows = ids.map((id, index) => ({ id, run: draft.id, body: bodyAt(index) }))
+  const rows = ids.map((id, index) => ({ id, run: draft.id, body: slabItem(bodies, index) }))
   for (const [index, { content, used: _, ...block }] of blocks.entries()) {
     content.fill(0)
     draft.blocks.push({ ...block, id: required(ids[index]) })
@@ -184,17 +188,6 @@ async function storeBlocks(ports: MergePorts, draft: RunDraft, blocks: readonly 
     INDEX_BLOCKS.name,
     rows.toSorted((one, other) => one.id - other.id),
   )
-}
-
-/** Returns what gives each sealed body. */
-function sealed(
-  { ring, vault }: MergePorts['keys'],
-  kind: 'run' | 'block',
-  ids: readonly number[],
-  contents: readonly Uint8Array[],
-): (index: number) => Uint8Array {
-  const slab = sealEntries({ ring, vault, kind }, ids, contents)
-  return (index) => slabItem(slab, index)
 }
 
 /** Takes ids for blocks. They are in random order over the whole run, so that they say nothing of the order of keys. */
@@ -246,7 +239,7 @@ function exchange(
     if (deleted.length !== ids.length) throw LOST
     await inner.insert(INDEX_RUNS.name, written)
     // Blocks may be sealed with a key that is about to go, and indexes unknown here would be left out.
-    if (!(await catalog.isCurrent(inner, generation))) throw LOST
+    if (!(await catalog.isCurrent(inner, generation))) throw CATALOG_MOVED
   })
 }
 

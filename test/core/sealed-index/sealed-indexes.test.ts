@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { UNKNOWN_KEY } from '../../../src/core/barrier/barrier.ts'
+import { CATALOG_MOVED, UNKNOWN_KEY } from '../../../src/core/barrier/barrier.ts'
 import { IndexChanges, sealDelta } from '../../../src/core/index-runs/delta.ts'
-import { orderKey } from '../../../src/core/index-runs/order-key.ts'
-import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { keysThat, orderKey } from '../../../src/core/index-runs/order-key.ts'
+import type { Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { HeadCache, MAX_HEADS, readHeads, type StoredHead } from '../../../src/core/sealed-index/index-rows.ts'
 import { compactIndexes, dropIndexes, sweepParts } from '../../../src/core/sealed-index/merge-due.ts'
@@ -159,6 +159,14 @@ it('a merge that ends early leaves nothing, and what a killed one left is swept,
   expect((await stored(storage)).length).toBe(before.length)
 })
 
+it('a merge changes nothing where another process changed the catalog meanwhile', async () => {
+  const { storage, merge } = await filledIndex(3000)
+  const before = await stored(storage)
+  const catalog = { ...merge.catalog, isCurrent: async () => false }
+  await expect(compactIndexes({ ...merge, catalog }, TABLE, { without: new Set() })).rejects.toBe(CATALOG_MOVED)
+  expect(await stored(storage)).toEqual(before)
+})
+
 it('an index that is dropped has no rows any more, and deltas of it are left out of merges', async () => {
   const { storage, reader, merge, handle } = await filledIndex(3000)
   await dropIndexes(merge, [12])
@@ -195,6 +203,26 @@ it('memory has no more than its limit of what others read, and nothing of what w
   expect([await bytesAfter(all, 11), await bytesAfter(all, 12)]).toEqual([both, both])
   all.clear()
   expect(all.bytes).toBe(0)
+})
+
+it('a delta that was rolled back is never taken for another one with its id', async () => {
+  const { storage, merge } = await filledIndex(10)
+  const cache = new HeadCache()
+  const [id = 0] = await storage.reserveIds(INDEX_RUNS.name, 1)
+  const rowsSeen = async (row: number, within: Storage) => {
+    const changes = new IndexChanges()
+    changes.add(11, orderKey(columnTypes.STRING, 'same'), row)
+    await within.insert(INDEX_RUNS.name, [sealDelta(INDEX_KEYS, id, TABLE, [changes])])
+    const reader = createIndexReader({ ...merge, ...SYSTEM_PORTS, storage: within, cache }, TABLE)
+    return [...(await reader.candidates(11, [keysThat('=', columnTypes.STRING, 'same').range]))]
+  }
+  const rolledBack = new Error('rolled back')
+  const work = storage.transaction(async (within) => {
+    expect(await rowsSeen(100, within)).toEqual([100])
+    throw rolledBack
+  })
+  await expect(work).rejects.toBe(rolledBack)
+  expect(await rowsSeen(200, storage)).toEqual([200])
 })
 
 it('an index with too many parts is estimated as of no use, and what reads it says what to do', async () => {
