@@ -8,6 +8,7 @@ import type { Caller } from '../policy/caller.ts'
 import type { Policy } from '../policy/compile-policy.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log, Tracing } from '../ports/observability.ts'
+import type { ReadCosts } from '../queries/candidate-rows.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { SchemaDescription } from '../schema/describe-schema.ts'
 import type { HeadCache } from '../sealed-index/index-rows.ts'
@@ -60,6 +61,8 @@ export interface SessionContext extends ReadingContext {
   readonly files: SessionFiles
   /** Heads of sealed indexes that were read; in a session inside a transaction, those of its own. */
   readonly indexHeads: HeadCache
+  /** What reading costs, by which queries choose their indexes. Default: as it was measured. */
+  readonly readCosts: ReadCosts | undefined
   /** Names this process in the list of jobs. */
   readonly processName: string
   /** Undefined in a session inside a transaction, whose calls are not joined. */

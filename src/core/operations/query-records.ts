@@ -75,9 +75,12 @@ export const query: Operation<QueryInput, QueryRequest, QueryOutcome> = {
     const refusesLowered = options.onLowered === 'throw'
     return { ...text, limits: limitsOf(limits, options), budget, signal: parseSignal(options.signal), refusesLowered }
   },
-  async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access, indexHeads: cache }, request) {
+  async execute(
+    { unit: { storage }, event, barrier, clock, scheduler, layout, access, indexHeads: cache, readCosts: costs },
+    request,
+  ) {
     const readIndexes = (table: Table) => createIndexReader({ storage, keys: barrier, cache, clock, scheduler }, table)
-    const context = { storage, barrier, clock, scheduler, layout, access, readIndexes }
+    const context = { storage, barrier, clock, scheduler, layout, access, readIndexes, costs }
     const { records, found, shown, isCut } = await runQuery(context, request)
     for (const { table, rows } of found) event.addRows(table, rows)
     event.addViews([...shown].map((level) => ({ level })))

@@ -27,6 +27,8 @@ export interface SelectionRequest<Row> {
 export interface Selection<Row> {
   /** Adds a row with its values in the order of the keys. Rows with equal values stay in the order in which they are added. */
   add(row: Row, values: readonly unknown[]): void
+  /** True if a row with these values, added next, would be kept. */
+  admits(values: readonly unknown[]): boolean
   /** Returns the rows from the offset, in order. Yields to the event loop. Nothing can be added after it. */
   take(): Promise<Row[]>
 }
@@ -49,18 +51,24 @@ export function createSelection<Row>({ keys, offset, limit, meter, sizeOf }: Sel
   const size = offset + limit
   const heap: Entry<Row>[] = []
   let added = 0
-  const compare = (one: Omit<Entry<Row>, 'row' | 'bytes'>, other: Omit<Entry<Row>, 'row' | 'bytes'>): number => {
+  const compareValues = (one: readonly unknown[], other: readonly unknown[]): number => {
     for (let i = 0; i < keys.length; i++) {
-      const order = compareBy(required(keys[i]), one.values[i], other.values[i])
+      const order = compareBy(required(keys[i]), one[i], other[i])
       if (order !== 0) return order
     }
-    return one.place - other.place
+    return 0
   }
+  const compare = (one: Entry<Row>, other: Entry<Row>): number =>
+    compareValues(one.values, other.values) || one.place - other.place
+  /** Of equal rows, one that is added later comes later. */
+  const admits = (values: readonly unknown[]): boolean =>
+    heap.length < size || (heap[0] !== undefined && compareValues(values, heap[0].values) < 0)
   return {
+    admits,
     add(row, values) {
       const place = added++
+      if (!admits(values)) return
       const last = heap[0]
-      if (heap.length === size && (last === undefined || compare({ values, place }, last) > 0)) return
       const entry = { row, values, place, bytes: ENTRY_BYTES + sizeOf(row) }
       meter.addBytes(entry.bytes)
       if (heap.length < size) {

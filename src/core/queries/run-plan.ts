@@ -1,6 +1,6 @@
 /** Runs a query plan: returns its rows or its aggregates. */
 import { VaultError } from '../errors.ts'
-import { type ColumnRef, typeOf } from '../expressions/condition.ts'
+import { type ColumnRef, typeOf, type ValueOf } from '../expressions/condition.ts'
 import type { ColumnCells, ScanPage } from '../ports/storage.ts'
 import { type Column, plainValue } from '../schema/column-layout.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
@@ -11,11 +11,12 @@ import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { charging, type GroupOutputs, groupRows, orderGroups } from './group-rows.ts'
+import { firstByIndex } from './index-order.ts'
 import { totalsOfIndexes } from './index-totals.ts'
 import { joinRows } from './join-rows.ts'
 import { createSelection } from './order-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
-import { createRowReader, createValueReader, type Scanning, scanRows, TableScan } from './scan-rows.ts'
+import { createAdmittingReader, createRowReader, createValueReader, type Scanning, scanRows, TableScan } from './scan-rows.ts'
 import { type BufferedRow, createReader, type ReadBuffered, sizeOfTuple, type Tuple } from './scanned-rows.ts'
 
 /**
@@ -70,7 +71,10 @@ async function resultRows(context: Scanning, plan: Plan, running: Running): Prom
     return result(asTuples(reader.read(rows, limit)))
   }
   if (strategy.kind === 'sorted') {
-    return result(await firstInOrder(joined(context, plan, running), { ...running, order: strategy.order, offset, limit }))
+    const { order, keys } = strategy
+    const wanted = { ...running, order, offset, limit }
+    const found = keys && (await firstByIndex(context, first, { ...wanted, keys }))
+    return result(found === undefined ? await firstInOrder(context, plan, wanted) : asTuples(found))
   }
   const window = createWindow(offset, limit)
   if (steps.length === 0) {
@@ -88,18 +92,24 @@ async function resultRows(context: Scanning, plan: Plan, running: Running): Prom
   return result(window.tuples)
 }
 
-/** Reads all tuples, and returns those of LIMIT and OFFSET in order. */
+/** Reads all rows, and returns those of LIMIT and OFFSET in order. */
 async function firstInOrder(
-  batches: AsyncIterable<readonly Tuple[]>,
-  { order, read, ...window }: Running & { readonly order: readonly OrderTerm[]; readonly offset: number; readonly limit: number },
+  context: Scanning,
+  plan: Plan,
+  { order, ...window }: Running & { readonly order: readonly OrderTerm[]; readonly offset: number; readonly limit: number },
 ): Promise<readonly Tuple[]> {
   const keys = order.map(({ ref, direction }) => ({ direction, compare: typeOf(ref).compare }))
   const selection = createSelection({ ...window, keys, sizeOf: sizeOfTuple })
-  for await (const tuples of batches) {
-    for (const tuple of tuples) {
-      const values = order.map(({ ref }) => read(tuple[ref.source], ref))
-      selection.add(tuple, values)
-    }
+  const valuesOf = (tuple: Tuple) => order.map(({ ref }) => window.read(tuple[ref.source], ref))
+  const add = (tuples: readonly Tuple[]) => {
+    for (const tuple of tuples) selection.add(tuple, valuesOf(tuple))
+  }
+  if (plan.steps.length > 0) for await (const tuples of joined(context, plan, window)) add(tuples)
+  else {
+    const admits = (cellOf: ValueOf) => selection.admits(order.map(({ ref }) => cellOf(ref) ?? null))
+    const reader = createAdmittingReader(createResidualFilter(context.barrier, plan.first), plan.first, admits)
+    const scan = new TableScan(context, { plan: plan.first, meter: window.meter }, reader)
+    for (let batch = await scan.next(); batch !== undefined; batch = await scan.next()) add(asTuples(batch.rows))
   }
   return selection.take()
 }

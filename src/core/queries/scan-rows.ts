@@ -1,13 +1,13 @@
 /** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive, and makes rows or values of each slice. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { ColumnRef } from '../expressions/condition.ts'
+import type { ColumnRef, ValueOf } from '../expressions/condition.ts'
 import { LongMatch } from '../expressions/like.ts'
 import type { Filter, Page, PhysicalType, StorageReads } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import { candidateRows } from './candidate-rows.ts'
+import { candidateRows, type ReadCosts } from './candidate-rows.ts'
 import { createResidualFilter, type ResidualFilter } from './residual-filter.ts'
 import {
   type BufferedRow,
@@ -39,6 +39,8 @@ export interface Scanning {
   readonly barrier: Barrier
   /** Reads the sealed indexes of a table. */
   readIndexes(table: Table): IndexReader
+  /** What reading costs. Default: as it was measured. */
+  readonly costs?: ReadCosts | undefined
 }
 
 /** A table to scan. */
@@ -49,6 +51,8 @@ export interface ScannedTable {
   readonly extraFilter?: Filter
   /** Number of rows after which no more are needed. */
   readonly limit?: number
+  /** The ids of the rows to read, rising, if they are known. */
+  readonly ids?: Float64Array
 }
 
 /** Scans the visible rows of one source in order of insertion. */
@@ -91,7 +95,8 @@ export class TableScan<Batch extends { readonly length: number }> {
 
   constructor(context: Scanning, scanned: ScannedTable, reader: SliceReader<Batch>) {
     this.#context = context
-    this.#asksIndex = scanned.plan.candidates.length > 0 && scanned.extraFilter === undefined
+    this.#candidates = scanned.ids
+    this.#asksIndex = scanned.plan.candidates.length > 0 && scanned.extraFilter === undefined && scanned.ids === undefined
     this.#scanned = scanned
     this.#reader = reader
     this.#filter = both(scanned.plan.filter, scanned.extraFilter)
@@ -130,7 +135,8 @@ export class TableScan<Batch extends { readonly length: number }> {
   async #askIndex(): Promise<void> {
     this.#asksIndex = false
     const { plan } = this.#scanned
-    this.#candidates = await candidateRows(this.#context.readIndexes(plan.source.table), plan.candidates, this.#wanted)
+    const choosing = { indexes: this.#context.readIndexes(plan.source.table), costs: this.#context.costs }
+    this.#candidates = await candidateRows(choosing, plan.candidates, this.#wanted)
   }
 
   #readPage(page: Page): Promise<ScannedPage> {
@@ -258,6 +264,33 @@ export function createRowReader(
         buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
       })
       return buffered
+    },
+  }
+}
+
+/** The visible rows of a slice that are kept. */
+export interface AdmittedBatch {
+  /** Number of visible rows. All of them count as read. */
+  readonly length: number
+  readonly rows: readonly BufferedRow[]
+}
+
+/** Creates a reader that buffers only the rows that `admits` keeps: it reads few columns of each row, and a row has many. */
+export function createAdmittingReader(
+  { columns, readsOnlyBodies, each }: ResidualFilter,
+  { source, projected }: SourcePlan,
+  admits: (cellOf: ValueOf) => boolean,
+): SliceReader<AdmittedBatch> {
+  const refs = projected.map((column): ColumnRef => ({ source: source.index, column }))
+  return {
+    columns,
+    readsOnlyBodies,
+    read(rows, max) {
+      const buffered: BufferedRow[] = []
+      const length = each(rows, max, ({ id, publicId, cellOf }, grants) => {
+        if (admits(cellOf)) buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
+      })
+      return { length, rows: buffered }
     },
   }
 }

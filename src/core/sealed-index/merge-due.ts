@@ -10,6 +10,9 @@ export interface IndexedTable {
   readonly indexes: readonly MergedIndex[]
 }
 
+/** The dependencies of deleting. */
+export type SweepPorts = Pick<MergePorts, 'storage' | 'between'>
+
 /** Deltas that are merged at once, at most. */
 const MAX_DELTAS = 1024
 /** Bytes of heads that are opened in one slice. */
@@ -74,7 +77,7 @@ export async function compactIndexes(
 }
 
 /** Deletes all that some indexes, or a table, have. No process may write or read them any more. */
-export async function dropIndexes(ports: MergePorts, spaces: readonly number[]): Promise<void> {
+export async function dropIndexes(ports: SweepPorts, spaces: readonly number[]): Promise<void> {
   await ports.storage.delete(INDEX_RUNS.name, { filter: { kind: 'in', column: 'space', values: spaces } })
   await sweepBlocks(ports)
 }
@@ -89,7 +92,7 @@ export async function sweepParts(ports: MergePorts): Promise<void> {
 }
 
 /** Deletes the blocks whose run has no row. A claim comes before the first block, and ids of rows that were deleted are never given again: it is safe at any time. */
-async function sweepBlocks(ports: MergePorts): Promise<void> {
+async function sweepBlocks(ports: SweepPorts): Promise<void> {
   const { storage } = ports
   for (let run = 0; ; ) {
     const later = { kind: 'compare', column: 'run', operator: '>', value: run } as const

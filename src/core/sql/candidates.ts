@@ -18,7 +18,7 @@ import type { Filter } from '../ports/storage.ts'
 import type { Column, ColumnIndex } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
-import type { AggregateOutput } from './query.ts'
+import type { AggregateOutput, OrderTerm } from './query.ts'
 import type { AggregateName } from './select.ts'
 
 /** The rows that an index offers for a condition. */
@@ -57,13 +57,23 @@ export function candidatesOfTotals(
   { candidates, conditions }: { readonly candidates: readonly Candidates[]; readonly conditions: readonly Condition[] },
 ): readonly Candidates[] | undefined {
   const isUnconditional = conditions.every((condition) => splitConjuncts(condition).length === 0)
-  const found = aggregates.flatMap(({ name, ref }) => {
+  const found = aggregates.flatMap(({ name, ref, isDistinct }) => {
     const { column } = ref ?? {}
-    if (!isInKeys(name, column)) return []
+    if (isDistinct || !isInKeys(name, column)) return []
     if (!isUnconditional) return candidates.find((one) => one.isExact && (ref === undefined || one.column === column)) ?? []
     return column?.index === undefined ? [] : [{ column, index: column.index, ranges: EVERY_KEY, tests: [], isExact: true }]
   })
   return found.length === aggregates.length ? found : undefined
+}
+
+/** Keys of a sealed index that are in the order of rows. */
+export type OrderedKeys = Pick<Candidates, 'column' | 'index' | 'ranges'>
+
+/** Returns the keys that a sealed index has in the order of rows; undefined if none has. */
+export function keysInOrder([first]: readonly OrderTerm[], candidates: readonly Candidates[]): OrderedKeys | undefined {
+  const column = first?.ref.column
+  if (column?.index === undefined) return undefined
+  return candidates.find((one) => one.column === column) ?? { column, index: column.index, ranges: EVERY_KEY }
 }
 
 /** True if an aggregate can be computed from keys. A sum of doubles is not: it is rounded once, at its end. */

@@ -54,6 +54,8 @@ export interface QueryPlan {
   readonly columns: readonly ExplainedColumn[]
   /** How the result is computed. */
   readonly strategy: string
+  /** Columns and directions by which the vault orders rows, as `customers.name asc`; empty if they are in order of insertion. */
+  readonly order: readonly string[]
   readonly limit: number
   readonly offset: number
   /** The number of columns that are left out, because the caller does not know them. Absent in a plan for the host, and if they know all. */
@@ -92,7 +94,9 @@ export function explainPlan(plan: Plan, idName: string, isKnown: IsKnown = () =>
     ...plan.steps.map((step) => explainSource(step.right, naming, explainStep(step, naming))),
   ]
   const { limit, offset } = plan.query
-  const explained = { sources, columns: explainColumns(naming), strategy: STRATEGIES[plan.strategy.kind], limit, offset }
+  const terms = plan.strategy.kind === 'sorted' ? plan.strategy.order : []
+  const order = terms.map(({ ref, direction }) => `${nameOf(ref, naming)} ${direction}`)
+  const explained = { sources, columns: explainColumns(naming), strategy: STRATEGIES[plan.strategy.kind], order, limit, offset }
   const counted = hidden.size === 0 ? explained : { ...explained, hiddenColumns: hidden.size }
   return { ...counted, text: printPlan(counted) }
 }
@@ -264,7 +268,7 @@ function physicalName(physical: string, table: Table, { idName }: Naming): strin
   return column.digest === physical ? `digest of ${column.name}` : column.name
 }
 
-function printPlan({ sources, columns, strategy, limit, offset, hiddenColumns }: Omit<QueryPlan, 'text'>): string {
+function printPlan({ sources, columns, strategy, order, limit, offset, hiddenColumns }: Omit<QueryPlan, 'text'>): string {
   const lines = sources.flatMap((source) => [
     `${source.joinKind} ${source.table}${source.alias === source.table ? '' : ` as ${source.alias}`}${printMethod(source)}`,
     `  storage filter: ${source.storageFilter}`,
@@ -280,7 +284,10 @@ function printPlan({ sources, columns, strategy, limit, offset, hiddenColumns }:
     ({ column, use, allowedBy, rowStatements }) => `  ${column} ${use}: ${allowedBy}${printStatements(rowStatements)}`,
   )
   const counted = hiddenColumns === undefined ? [] : [`hidden columns: ${hiddenColumns}`]
-  return [...lines, `strategy: ${strategy}; limit ${limit}, offset ${offset}`, 'columns:', ...uses, ...counted].join('\n')
+  const ordered = listed('order', order)
+  return [...lines, `strategy: ${strategy}; limit ${limit}, offset ${offset}`, ...ordered, 'columns:', ...uses, ...counted].join(
+    '\n',
+  )
 }
 
 function printStatements(statements: readonly RowStatement[]): string {

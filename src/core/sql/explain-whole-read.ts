@@ -25,8 +25,12 @@ function reasonOf(condition: Condition): string | undefined {
       const reason = firstReason(condition.conditions)
       return reason === undefined ? undefined : `${reason}, in an OR`
     }
-    case 'not':
-      return 'no index finds what NOT leaves'
+    case 'not': {
+      const { condition: negated } = condition
+      // `a <= b` is NOT of `a > b`.
+      const isOrder = negated.kind === 'compare' && negated.operator !== '='
+      return isOrder ? reasonOfComparison(negated) : 'no index finds what NOT leaves'
+    }
     case 'compare':
       return reasonOfComparison(condition)
     case 'like':

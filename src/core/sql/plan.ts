@@ -7,7 +7,7 @@ import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { at as itemAt } from '../util/lists.ts'
 import { storageAggregates } from './aggregate.ts'
-import { type Candidates, candidatesOf, candidatesOfTotals, isFoundByIndex } from './candidates.ts'
+import { type Candidates, candidatesOf, candidatesOfTotals, isFoundByIndex, keysInOrder, type OrderedKeys } from './candidates.ts'
 import type { OrderTerm, Query, Source } from './query.ts'
 import type { JoinKind } from './select.ts'
 import type { ColumnRequirements } from './source-access.ts'
@@ -20,7 +20,9 @@ export interface SourcePlan {
   readonly conditions: readonly Condition[]
   /** The filter that storage evaluates. */
   readonly filter: Filter
-  /** What sealed indexes offer for these conditions. None where an index of storage decides, or the policy row by row: latency would show how many rows are hidden. */
+  /** True if sealed indexes can be asked. Not where an index of storage decides, or the policy row by row: latency would show how many rows are hidden. */
+  readonly asksIndexes: boolean
+  /** What sealed indexes offer for these conditions. */
   readonly candidates: readonly Candidates[]
   /** The condition that the vault evaluates on each row that storage returns. */
   readonly residual: Condition
@@ -58,7 +60,7 @@ export type PlanStrategy =
   | { readonly kind: 'column'; readonly column: Column }
   | { readonly kind: 'heads'; readonly candidates: readonly Candidates[] }
   | { readonly kind: 'rows' }
-  | { readonly kind: 'sorted'; readonly order: readonly OrderTerm[] }
+  | { readonly kind: 'sorted'; readonly order: readonly OrderTerm[]; readonly keys: OrderedKeys | undefined }
   | { readonly kind: 'totals' }
   | { readonly kind: 'groups' }
 
@@ -110,6 +112,7 @@ function planSource({ query, source, conditions, joined }: SourceRequest, cells:
   const asksIndexes = table.indexed.length > 0 && !isConditional && !isFoundByIndex(filter, table)
   return {
     source,
+    asksIndexes,
     candidates: asksIndexes ? candidatesOf(table, conditions) : NO_CANDIDATES,
     requirements,
     conditions,
@@ -149,12 +152,13 @@ function canLookUpBy(kind: JoinKind, pair: JoinEquality | undefined): boolean {
 
 function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepPlan[]): PlanStrategy {
   const isDecided = steps.length === 0 && !first.isConditional && isAlways(first.residual)
+  const asksIndexes = steps.length === 0 && first.asksIndexes
   if (outputs.kind === 'groups') return { kind: 'groups' }
   if (outputs.kind === 'rows') {
-    if (outputs.order.length > 0) return { kind: 'sorted', order: outputs.order }
+    const { order } = outputs
+    if (order.length > 0) return { kind: 'sorted', order, keys: asksIndexes ? keysInOrder(order, first.candidates) : undefined }
     return { kind: isDecided ? 'page' : 'rows' }
   }
-  const asksIndexes = steps.length === 0 && !first.isConditional && first.source.table.indexed.length > 0
   const candidates = asksIndexes ? candidatesOfTotals(outputs.aggregates, first) : undefined
   if (candidates !== undefined) return { kind: 'heads', candidates }
   if (!isDecided) return { kind: 'totals' }

@@ -192,6 +192,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     audit,
     processName: options.process,
     indexHeads: new HeadCache(),
+    readCosts: options.readCosts,
     readSchema: () => describeSchema(live.layout, definitionOf(live.part)),
   }
   const joined = createJoinedCalls(scheduler)
