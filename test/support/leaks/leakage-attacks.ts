@@ -1,6 +1,5 @@
 /** The known attacks on encrypted indexes, as functions of what is seen: by frequency, by order, by which rows come together, and by how many do. */
 import { required } from '../../../src/core/util/lists.ts'
-import type { SeededRandom } from '../random/seeded-random.ts'
 
 /** A number or a label of each row. */
 export type Feature = readonly (string | number)[]
@@ -52,41 +51,56 @@ export function attackKind(features: Features, isOfKind: readonly boolean[]): nu
 }
 
 /**
- * Range co-occurrence, as Kellaris and others and Lacharité and others: of each query the rows that it read are known. Rows that come together often are near
- * each other. Rows are placed where the queries that read them are, and queries where their rows are, again and again, which leaves their order up to
- * its direction. Returns the value that each row is taken for, of all values in order; undefined of a row that no query read.
+ * Range co-occurrence, as Kellaris and others and Lacharité and others: of each query the rows that it read are known. Rows that come together are near each
+ * other: by how many queries a row is from one at an end they are in order, up to its direction. Then rows are placed where their queries are, and queries
+ * where their rows are, which makes the order fine. Returns the value that each row is taken for, of all values in order; undefined of a row that no query read.
  */
 export function attackCoOccurrence(
   queries: readonly (readonly number[])[],
-  { values, random }: { readonly values: readonly number[]; readonly random: SeededRandom },
+  values: readonly number[],
 ): readonly (number | undefined)[] {
-  const seen = [...new Set(queries.flat())]
-  const places = new Map(seen.map((row) => [row, random() - 0.5]))
+  const queriesOf = new Map<number, number[]>()
+  for (const [query, rows] of queries.entries()) {
+    for (const row of rows) queriesOf.set(row, [...(queriesOf.get(row) ?? []), query])
+  }
+  const seen = [...queriesOf.keys()]
+  const [first] = seen
+  if (first === undefined) return values.map(() => undefined)
+  const far = [...stepsFrom(first, queries, queriesOf)].at(-1)?.[0] ?? first
+  let places = stepsFrom(far, queries, queriesOf)
   for (let round = 0; round < ROUNDS; round++) {
-    const sums = new Map<number, { sum: number; count: number }>()
-    for (const rows of queries) {
-      const place = mean(rows.map((row) => required(places.get(row))))
-      for (const row of rows) {
-        const all = sums.get(row) ?? { sum: 0, count: 0 }
-        sums.set(row, { sum: all.sum + place, count: all.count + 1 })
-      }
-    }
-    const weight = [...sums.values()].reduce((sum, { count }) => sum + count, 0)
-    const middle = [...sums.values()].reduce((sum, own) => sum + own.sum, 0) / weight
-    const moved = seen.map((row) => required(sums.get(row)).sum / required(sums.get(row)).count - middle)
-    const length = Math.hypot(...moved)
-    for (const [index, row] of seen.entries()) places.set(row, required(moved[index]) / length)
+    const ofQueries = queries.map((rows) => mean(rows.map((row) => places.get(row) ?? 0)))
+    places = new Map(seen.map((row) => [row, mean((queriesOf.get(row) ?? []).map((query) => required(ofQueries[query])))]))
   }
   const sorted = values.toSorted((one, other) => one - other)
-  const inOrder = seen.toSorted((one, other) => required(places.get(one)) - required(places.get(other)))
+  const inOrder = seen.toSorted((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0))
   const guessed = new Map(
     inOrder.map((row, rank) => [row, sorted[Math.floor(((rank + 0.5) / inOrder.length) * sorted.length)]] as const),
   )
   return values.map((_, row) => guessed.get(row))
 }
 
-/** Rounds after which the order no longer changes much. */
-const ROUNDS = 400
+/** Few: more would make all places one. */
+const ROUNDS = 20
+
+/** Returns by how many queries each row is from one, the nearest first. */
+function stepsFrom(
+  row: number,
+  queries: readonly (readonly number[])[],
+  queriesOf: ReadonlyMap<number, readonly number[]>,
+): Map<number, number> {
+  const steps = new Map([[row, 0]])
+  const done = new Set<number>()
+  // A map goes on with what is added to it meanwhile.
+  for (const [near, step] of steps) {
+    for (const query of queriesOf.get(near) ?? []) {
+      if (done.has(query)) continue
+      done.add(query)
+      for (const next of queries[query] ?? []) if (!steps.has(next)) steps.set(next, step + 1)
+    }
+  }
+  return steps
+}
 
 /** Sizes of results: a query by `=` that read as many rows as only one value has is taken for that value. Returns the value of each row that is known so. */
 export function attackVolumes(queries: readonly (readonly number[])[], values: Feature): ReadonlyMap<number, string | number> {
