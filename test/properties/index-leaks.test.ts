@@ -82,14 +82,14 @@ async function liveYear(isIndexed: boolean, fault?: Fault): Promise<{ readonly a
   for (const [day, count] of days.entries()) {
     const from = steps.length
     const fields = illnesses.slice(from, from + count).map((illness, i) => ({ fields: { illness, number: numbers[from + i] } }))
-    const stored = await seen.step(() => seen.loose.session.insert('records', fields))
+    const stored = await seen.step(() => seen.vault.session.insert('records', fields))
     const beside = featuresOf(stored.filter(isOfIndex))
     for (const { table, row } of stored) {
-      if (table !== seen.table.physical.name) continue
+      if (table !== seen.vault.table.physical.name) continue
       steps.push({ ...prefixed('own', featuresOf([{ table, row }])), ...prefixed('beside', beside) })
     }
     if (day % 20 !== 19 && day + 1 < days.length) continue
-    const after = featuresOf(await seen.step(() => (day % 60 === 59 ? seen.compact() : seen.flush())))
+    const after = featuresOf(await seen.step(() => (day % 60 === 59 ? seen.vault.compact() : seen.vault.flush())))
     for (const step of steps.slice(merged)) Object.assign(step, prefixed('merged', after))
     merged = steps.length
   }
@@ -134,14 +134,14 @@ describe('a thief with a dump of each day of a year', () => {
     const writes = loggedStorage(memoryStorage())
     const seen = await SeenVault.open({ number: column.integer(SEALED) }, writes)
     const fields = random.shuffle(Array.from({ length: 3000 }, (_, number) => ({ fields: { number } })))
-    await seen.loose.session.insert('records', fields.slice(0, 1000))
-    await seen.loose.session.insert('records', fields.slice(1000, 2000))
-    await seen.loose.session.insert('records', fields.slice(2000))
+    await seen.vault.session.insert('records', fields.slice(0, 1000))
+    await seen.vault.session.insert('records', fields.slice(1000, 2000))
+    await seen.vault.session.insert('records', fields.slice(2000))
     let [byIds, planted, byWriting, blocks] = [0, 0, 0, 0]
     const merges = 5
     for (let merge = 0; merge < merges; merge++) {
       writes.writes.length = 0
-      await seen.compact()
+      await seen.vault.compact()
       const [ids = []] = await seen.blocks()
       const places = ids.map((_, place) => place)
       byIds += rankCorrelation(ids, places) / merges
@@ -172,7 +172,7 @@ describe('a thief with a dump of each day of a year', () => {
     const seen = await SeenVault.open(kind === 'text' ? { value: text } : { value: number }, fault === undefined ? {} : { fault })
     const [own, beside]: Record<string, string | number>[][] = [[], []]
     for (const value of values) {
-      const stored = await seen.step(() => seen.loose.session.insert('records', [{ fields: { value } }]))
+      const stored = await seen.step(() => seen.vault.session.insert('records', [{ fields: { value } }]))
       own?.push({ bytes: featuresOf(stored.filter((one) => !isOfIndex(one))).bytes ?? 0 })
       beside?.push(featuresOf(stored.filter(isOfIndex)))
     }
@@ -201,7 +201,7 @@ describe('a thief with a dump of each day of a year', () => {
     const random = randomFor('updates')
     const seen = await SeenVault.open({ number: column.integer(SEALED) })
     const numbers = Array.from({ length: 100 }, () => random.below(1000))
-    const { records } = await seen.loose.session.insert(
+    const { records } = await seen.vault.session.insert(
       'records',
       numbers.map((number) => ({ fields: { number } })),
     )
@@ -209,7 +209,7 @@ describe('a thief with a dump of each day of a year', () => {
     const steps: Record<string, string | number>[] = []
     for (const [i, { id }] of records.entries()) {
       const number = required(numbers[i]) + (isEqual[i] === true ? 0 : 1)
-      steps.push(featuresOf(await seen.step(() => seen.loose.session.updateOne('records', id, { number }))))
+      steps.push(featuresOf(await seen.step(() => seen.vault.session.updateOne('records', id, { number }))))
     }
     const faulty = steps.map((step, i) => ({ rows: (step.rows as number) - (isEqual[i] === true ? 1 : 0) }))
     const found = attackKind(asFeatures(steps), isEqual)
@@ -233,12 +233,12 @@ describe('a thief with a dump of each day of a year', () => {
       const first = random.below(1e6)
       const texts = Array.from({ length: 64 }, (_, i) => String(first + (equal ? 0 : i)).padStart(12, '0'))
       await seen.step(() =>
-        seen.loose.session.insert(
+        seen.vault.session.insert(
           'records',
           texts.map((text) => ({ fields: { text } })),
         ),
       )
-      steps.push(featuresOf(await seen.step(() => seen.flush())))
+      steps.push(featuresOf(await seen.step(() => seen.vault.flush())))
     }
     const found = attackKind(asFeatures(steps), areEqual)
     note('whether 64 values are equal, by a merge', { [kind]: found, guess: 0.5 })
@@ -259,18 +259,18 @@ describe('a watcher of queries with their parameters', () => {
     const seen = await SeenVault.open({ value, note: column.string(PLAIN) }, { ...log })
     for (let from = 0; from < values.length; from += 1000) {
       const fields = values.slice(from, from + 1000).map((one) => ({ fields: { value: one, note: 'x' } }))
-      await seen.loose.session.insert('records', fields)
+      await seen.vault.session.insert('records', fields)
     }
-    await seen.compact()
-    const rows = await seen.loose.storage.find(seen.table.physical.name, { kind: 'all' }, { order: 'asc', limit: 10_000 })
+    await seen.vault.compact()
+    const rows = await seen.vault.storage.find(seen.vault.table.physical.name, { kind: 'all' }, { order: 'asc', limit: 10_000 })
     const positions = new Map(rows.map(({ id }, position) => [id, position]))
     const found: number[][] = []
     let blocks = 0
     for (const query of isIndexed ? queries : queries.slice(0, 20)) {
       log.reads.length = 0
-      await seen.loose.session.query(query)
+      await seen.vault.session.query(query)
       blocks += log.reads.filter(({ table }) => table === INDEX_BLOCKS.name).length
-      const read = log.reads.filter(({ table }) => table === seen.table.physical.name).flatMap(({ ids }) => ids)
+      const read = log.reads.filter(({ table }) => table === seen.vault.table.physical.name).flatMap(({ ids }) => ids)
       if (read.length > 0) found.push(read.map((id) => required(positions.get(id))))
     }
     return { found, blocks }

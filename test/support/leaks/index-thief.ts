@@ -5,21 +5,14 @@ import { readDelta } from '../../../src/core/index-runs/delta.ts'
 import { readHead } from '../../../src/core/index-runs/run-head.ts'
 import { keyOfGroup } from '../../../src/core/index-runs/segment.ts'
 import type { Filter, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
-import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
-import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { INDEX_BLOCKS, INDEX_RUNS, SYSTEM_TABLES } from '../../../src/core/schema/system-tables.ts'
-import { HeadCache } from '../../../src/core/sealed-index/index-rows.ts'
-import { compactIndexes, flushDeltas } from '../../../src/core/sealed-index/merge-due.ts'
-import { type MergePorts, SIZES } from '../../../src/core/sealed-index/merge-runs.ts'
-import { digestVaultId, openEntry } from '../../../src/core/sealing/envelope.ts'
+import { openEntry } from '../../../src/core/sealing/envelope.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
 import { required } from '../../../src/core/util/lists.ts'
-import { type LooseVault, openLoose } from '../vaults/open-untyped.ts'
-import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
+import { type Merged, openMerged, VAULT } from '../indexes/merged-vault.ts'
 import type { Features } from './leakage-attacks.ts'
 
-const VAULT = digestVaultId(SYSTEM_PORTS.hash, 'v1')
 /** Blocks that are small, so that a test has many. */
 const SMALL_BLOCKS = 256
 
@@ -49,33 +42,21 @@ interface Stored {
 
 /** A vault with one table of records, and what was seen of it. */
 export class SeenVault {
-  readonly loose: LooseVault
-  readonly table: Table
-  readonly merge: MergePorts
+  readonly vault: Merged
   readonly #fault: Fault | undefined
-  #last = new Map<string, number>()
+  readonly #last = new Map<string, number>()
 
-  private constructor(loose: LooseVault, table: Table, { blockBytes, fault }: Omit<SeenOptions, 'storage'>) {
-    this.loose = loose
-    this.table = table
+  private constructor(vault: Merged, fault: Fault | undefined) {
+    this.vault = vault
     this.#fault = fault
-    this.merge = {
-      ...SYSTEM_PORTS,
-      storage: loose.storage,
-      keys: { ring: loose.ring, vault: VAULT },
-      catalog: { keys: { generation: 1 }, isCurrent: async () => true, reload: async () => {} },
-      cache: new HeadCache(),
-      between: async () => {},
-      sizes: { ...SIZES, blockBytes: blockBytes ?? SMALL_BLOCKS },
-    }
   }
 
-  /** Opens a vault in memory whose columns have indexes or not. */
-  static async open(columns: SchemaDefinition[string], options: SeenOptions = {}): Promise<SeenVault> {
-    const tables = { records: columns }
-    const loose = await openLoose(options.storage ?? memoryStorage(), tables, { audit: 'off' })
-    const table = layoutSchema(assignIds(tables, EMPTY_CATALOG_SCHEMA)).tables.get('records')
-    const seen = new SeenVault(loose, required(table), options)
+  /** Opens a vault whose columns have indexes or not. */
+  static async open(
+    columns: SchemaDefinition[string],
+    { storage = memoryStorage(), blockBytes = SMALL_BLOCKS, fault }: SeenOptions = {},
+  ): Promise<SeenVault> {
+    const seen = new SeenVault(await openMerged(storage, { records: columns }, blockBytes), fault)
     await seen.step(async () => {})
     return seen
   }
@@ -84,11 +65,11 @@ export class SeenVault {
   async step(work: () => Promise<unknown>): Promise<Stored[]> {
     await work()
     const stored: Stored[] = []
-    for (const { name } of [...SYSTEM_TABLES, this.table.physical]) {
-      const rows = await this.loose.storage.find(name, { kind: 'all' }, { order: 'asc', limit: 100_000 })
+    for (const { name } of [...SYSTEM_TABLES, this.vault.table.physical]) {
+      const rows = await this.vault.storage.find(name, { kind: 'all' }, { order: 'asc', limit: 100_000 })
       for (const row of rows) {
-        const [place, before] = [`${name} ${row.id}`, this.#last.get(`${name} ${row.id}`)]
-        if (before === row.version) continue
+        const place = `${name} ${row.id}`
+        if (this.#last.get(place) === row.version) continue
         this.#last.set(place, row.version)
         stored.push({ table: name, row: this.#asSeen(name, row) })
       }
@@ -96,30 +77,13 @@ export class SeenVault {
     return stored
   }
 
-  /** Merges all deltas into runs. */
-  flush(): Promise<unknown> {
-    return flushDeltas(this.merge, this.#indexed)
-  }
-
-  /** Merges all into one run for each index, also if there is only one. */
-  compact(): Promise<void> {
-    return compactIndexes(this.merge, this.#indexed, { without: new Set() })
-  }
-
   /** Ids of the blocks of each run, in the order of their keys, which no thief has. */
   async blocks(): Promise<number[][]> {
-    const rows = await this.loose.storage.find(INDEX_RUNS.name, { kind: 'all' }, { order: 'asc', limit: 1000 })
+    const rows = await this.vault.storage.find(INDEX_RUNS.name, { kind: 'all' }, { order: 'asc', limit: 1000 })
     return rows.flatMap((row) => {
       const head = readHead(this.#open(row))
       return head.kind === 'run' ? [[...head.run.ids]] : []
     })
-  }
-
-  get #indexed() {
-    return {
-      objectId: this.table.objectId,
-      indexes: this.table.indexed.map(({ index }) => ({ objectId: index.objectId, hasSums: false })),
-    }
   }
 
   #asSeen(table: string, row: Row): Row {
@@ -128,7 +92,7 @@ export class SeenVault {
   }
 
   #open({ id, body }: Row): Uint8Array {
-    return required(openEntry({ ring: this.loose.ring, vault: VAULT, kind: 'run', id }, body as Uint8Array))
+    return required(openEntry({ ring: this.vault.ring, vault: VAULT, kind: 'run', id }, body as Uint8Array))
   }
 }
 
