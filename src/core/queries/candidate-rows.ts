@@ -15,7 +15,7 @@ export interface ReadCosts {
   readonly anyUse: number
 }
 
-/** What it costs on both databases, as it was measured. Source: docs/inside/indexes.md. */
+/** What it costs on both databases, as it was measured. Source: docs/inside/sealed-indexes.md. */
 const MEASURED: ReadCosts = { scannedRow: 2.2, foundRow: 4, entry: 0.2, anyUse: 1000 }
 
 /** How rows are found: what indexes there are, and what reading costs. */
