@@ -1,26 +1,57 @@
-/** What a change of the schema does with sealed indexes: nothing, so that none has the values of some records only. `successions.ts` refuses to make an indexed column anew. */
-import { say } from '../errors.ts'
-import type { CatalogSchema } from '../schema/catalog-schema.ts'
-import type { SchemaMoves, SchemaRefusal } from './schema-moves.ts'
+/** What a change of the schema does with sealed indexes: who knows of one while it begins or ends, and what its fill stores. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { IndexChanges } from '../index-runs/delta.ts'
+import { orderKey } from '../index-runs/order-key.ts'
+import type { Row, Storage } from '../ports/storage.ts'
+import { deltaOf } from '../records/index-changes.ts'
+import type { CatalogColumn } from '../schema/catalog-schema.ts'
+import type { ColumnDefinition } from '../schema/column.ts'
+import { type Column, IS_INDEXED, indexCell } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
+import { insertInOrder } from '../unit-of-work/unit-of-work.ts'
 
-/** Returns why the sealed indexes of tables that exist stay as they are: they have the values of their columns from the first record on. */
-export function sealedIndexesChanged(
-  before: CatalogSchema,
-  target: CatalogSchema,
-  { drop = {} }: SchemaMoves,
-): readonly SchemaRefusal[] {
-  const isErased = (path: string): boolean => drop[path] === 'erase'
-  return Object.entries(before.tables).flatMap(([table, { columns }]) =>
-    Object.entries(target.tables[table]?.columns ?? {}).flatMap(([column, { index }]) => {
-      const is = isErased(table) || isErased(`${table}.${column}`) ? undefined : index
-      const was = columns[column]?.index
-      if (is === was) return []
-      const what = say`the sealed index of column ${column} of table ${table}`
-      const reason =
-        was === undefined
-          ? say`${what} cannot be added, because the table exists. Leave it out.`
-          : say`${what} cannot be removed. Keep the column and its index.`
-      return [{ table, column, reason }]
-    }),
-  )
+/** Returns a column as it is stored, for writers with the sealed index of another definition of it. Readers lose one that ends, before writers do. */
+export function withIndexOf({ index, definition }: CatalogColumn, stored: CatalogColumn): CatalogColumn {
+  const { index: had, ...others } = stored.definition
+  const endsSealed = had === 'sealed' && definition.index !== 'sealed'
+  return {
+    ...stored,
+    // Without `index` it is a definition of the same type.
+    ...(endsSealed && { definition: others as ColumnDefinition }),
+    ...(index !== undefined && { index }),
+  }
+}
+
+/** Returns a column without its sealed index, if its cells are among these. */
+export function withoutIndex(column: CatalogColumn, ended: ReadonlySet<string>): CatalogColumn {
+  const { index, ...others } = column
+  return index !== undefined && ended.has(indexCell(index)) ? others : column
+}
+
+/** A key that an index gets, and the physical column that says so. */
+export interface NewKey {
+  readonly index: number
+  readonly cell: string
+  readonly key: Uint8Array
+}
+
+/** Returns the keys of a row in the indexes of these columns that do not have it. `valueIn` gives its value of a column. */
+export function missingKeys(columns: readonly Column[], row: Row, valueIn: (column: Column) => unknown): readonly NewKey[] {
+  return columns.flatMap((column) => {
+    const { writtenIndex: index } = column
+    if (index === undefined || row[index.cell] === IS_INDEXED) return []
+    return [{ index: index.objectId, cell: index.cell, key: orderKey(column.type, valueIn(column) ?? null) }]
+  })
+}
+
+/** Stores the keys of rows that are marked in this transaction. */
+export async function storeKeys(
+  storage: Storage,
+  barrier: Barrier,
+  table: Table,
+  rows: readonly { readonly id: number; readonly keys?: readonly NewKey[] }[],
+): Promise<void> {
+  const changes = new IndexChanges()
+  for (const { id, keys = [] } of rows) for (const { index, key } of keys) changes.add(index, key, id)
+  await insertInOrder(storage, await deltaOf(storage, barrier, table, changes))
 }

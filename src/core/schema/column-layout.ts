@@ -102,6 +102,16 @@ export interface ColumnView {
 /** How the names of physical columns begin that say which rows a sealed index has. */
 const INDEXED = 'indexed_'
 
+/** Returns the physical column that says which rows an index has. */
+export function indexCell(index: number): string {
+  return `${INDEXED}${index}`
+}
+
+/** Returns the index whose rows a physical column says; undefined for another one. */
+export function indexOfCell(cell: string): number | undefined {
+  return cell.startsWith(INDEXED) ? Number(cell.slice(INDEXED.length)) : undefined
+}
+
 /** Number of characters of a name in a physical name: PostgreSQL cuts names at 63 bytes. */
 export const NAME_PART_LENGTH = 48
 
@@ -127,7 +137,8 @@ export function layoutColumn(
   const digestName = `digest_${part}`
   const digest = isDigested ? digestName : undefined
   const writtenDigest = isDigested || one.filling.includes(digestName) ? digestName : undefined
-  const writtenIndex = one.index === undefined ? undefined : { objectId: one.index, cell: `${INDEXED}${one.index}` }
+  const writtenIndex = one.index === undefined ? undefined : { objectId: one.index, cell: indexCell(one.index) }
+  const isUsed = definition.index === 'sealed' && writtenIndex !== undefined && !one.filling.includes(writtenIndex.cell)
   return {
     name,
     position,
@@ -158,7 +169,7 @@ export function layoutColumn(
     digestLength: digestLength(token),
     file: definition.type === 'FILE' ? fileRulesOf(definition) : undefined,
     lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
-    index: writtenIndex !== undefined && one.filling.includes(writtenIndex.cell) ? undefined : writtenIndex,
+    index: isUsed ? writtenIndex : undefined,
     writtenIndex,
   }
 }

@@ -168,7 +168,11 @@ function layoutTable(name: string, definition: CatalogTable, { rules, owner, sto
     const tokenPosition = one.definition.token === undefined ? -1 : tokens++
     return layoutColumn(born, column, { ...one, filling, position: positions++, tokenPosition, origin })
   }
-  const columns = Object.entries(definition.columns).map(([column, one]) => layout(column, one))
+  // The index of a column that was erased is gone with it.
+  const isErased = ({ objectId }: CatalogColumn) => stored?.columns.every((column) => column.objectId !== objectId) === true
+  const columns = Object.entries(definition.columns).map(([column, { index, ...one }]) =>
+    layout(column, index === undefined || isErased(one) ? one : { ...one, index }),
+  )
   const hidden = Object.values(definition.columns).flatMap((one, index) => {
     const origin = at(columns, index)
     return hiddenOf(one).map(({ convert, ...stored }) => ({

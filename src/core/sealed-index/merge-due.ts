@@ -2,13 +2,16 @@
 import { fault } from '../errors.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../schema/system-tables.ts'
 import { BEGIN_AGAIN, beginningAgain, readHeads, type StoredHead } from './index-rows.ts'
-import { CLAIMED, deleteBlocks, type MergedIndex, type MergePorts, type MergeSizes, mergeHeads, SIZES } from './merge-runs.ts'
+import { CLAIMS, deleteBlocks, type MergedIndex, type MergePorts, type MergeSizes, mergeHeads, SIZES } from './merge-runs.ts'
 
 /** A table and its indexes that writers maintain, in the schema that is stored now. */
 export interface IndexedTable {
   readonly objectId: number
   readonly indexes: readonly MergedIndex[]
 }
+
+/** The dependencies of deleting. */
+export type SweepPorts = Pick<MergePorts, 'storage' | 'between'>
 
 /** Deltas that are merged at once, at most. */
 const MAX_DELTAS = 1024
@@ -74,7 +77,7 @@ export async function compactIndexes(
 }
 
 /** Deletes all that some indexes, or a table, have. No process may write or read them any more. */
-export async function dropIndexes(ports: MergePorts, spaces: readonly number[]): Promise<void> {
+export async function dropIndexes(ports: SweepPorts, spaces: readonly number[]): Promise<void> {
   await ports.storage.delete(INDEX_RUNS.name, { filter: { kind: 'in', column: 'space', values: spaces } })
   await sweepBlocks(ports)
 }
@@ -84,12 +87,12 @@ export async function dropIndexes(ports: MergePorts, spaces: readonly number[]):
  * another process that goes on all the same loses, because its claim is gone.
  */
 export async function sweepParts(ports: MergePorts): Promise<void> {
-  await ports.storage.delete(INDEX_RUNS.name, { filter: { kind: 'compare', column: 'space', operator: '=', value: CLAIMED } })
+  await ports.storage.delete(INDEX_RUNS.name, { filter: CLAIMS })
   await sweepBlocks(ports)
 }
 
 /** Deletes the blocks whose run has no row. A claim comes before the first block, and ids of rows that were deleted are never given again: it is safe at any time. */
-async function sweepBlocks(ports: MergePorts): Promise<void> {
+async function sweepBlocks(ports: SweepPorts): Promise<void> {
   const { storage } = ports
   for (let run = 0; ; ) {
     const later = { kind: 'compare', column: 'run', operator: '>', value: run } as const

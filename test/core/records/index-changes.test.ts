@@ -95,7 +95,7 @@ onEachStorage('sealed indexes', (engine) => {
     const { vault, random } = world
     const insert = () => vault.session.insertOne('people', randomPerson(random))
     await Promise.all(Array.from({ length: 64 }, insert))
-    expect(await countDeltas(vault.storage, 'people')).toBeLessThanOrEqual(4)
+    expect(await countDeltas(vault, 'people')).toBeLessThanOrEqual(4)
     expect(await wrongTables(vault)).toEqual([])
   })
 })

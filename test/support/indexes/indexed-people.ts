@@ -1,10 +1,9 @@
 /** People with sealed indexes, random writes of them, and what their indexes must have: the key of each value of each record, once. */
 import { decodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
+import { openState, readCatalogRows } from '../../../src/core/catalog/catalog-entries.ts'
 import { orderKey } from '../../../src/core/index-runs/order-key.ts'
 import { keyOfGroup, type Segment } from '../../../src/core/index-runs/segment.ts'
-import type { StorageReads } from '../../../src/core/ports/storage.ts'
-import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
-import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { HeadCache, readBlocks, readHeads } from '../../../src/core/sealed-index/index-rows.ts'
 import { compactIndexes, type IndexedTable } from '../../../src/core/sealed-index/merge-due.ts'
@@ -45,18 +44,29 @@ export const INDEXED_RULES = {
 } as const
 
 const VAULT = digestVaultId(SYSTEM_PORTS.hash, 'v1')
-const LAYOUT = layoutSchema(assignIds(INDEXED_TABLES, EMPTY_CATALOG_SCHEMA, INDEXED_RULES))
 type TableName = keyof typeof INDEXED_TABLES
 const NAMES: readonly TableName[] = ['people', 'visits']
 
-/** What the indexes of a table say in all: the weight of each row under each key of each index, by their texts. Those that add up to nothing are left out. */
+/** Returns a table as it is stored. */
+export async function storedTable({ storage, ring }: LooseVault, name: string): Promise<Table> {
+  const { entries } = await readCatalogRows(storage)
+  const { schema } = openState({ ring, vault: VAULT }, required(entries.get('schema')))
+  return required(layoutSchema(schema).tables.get(name))
+}
+
+/**
+ * What the indexes of a table say in all: the weight of each row under each key of each index, by their texts. Those that add up to nothing, and those of indexes
+ * that ended, are left out.
+ */
 export async function storedKeys(vault: LooseVault, name: TableName): Promise<ReadonlyMap<string, number>> {
-  const { objectId, indexes } = indexesOf(name)
+  const { objectId, indexes } = await indexesOf(vault, name)
+  const live = new Set(indexes.map((index) => index.objectId))
   const rows = rowsOf(vault)
-  const spaces = [objectId, ...indexes.map((index) => index.objectId)]
+  const spaces = [objectId, ...live]
   const { heads } = await readHeads(rows, new HeadCache(), { spaces, pace: { worked: async () => {} } })
   const sums = new Map<string, number>()
   const add = (index: number, { groups, firsts, rows: ids, weights, ...keys }: Segment): void => {
+    if (!live.has(index)) return
     for (let group = 0; group < groups; group++) {
       const key = toHex(keyOfGroup({ groups, firsts, rows: ids, weights, ...keys }, group))
       for (let entry = firsts[group] ?? 0; entry < (firsts[group + 1] ?? 0); entry++) {
@@ -74,9 +84,10 @@ export async function storedKeys(vault: LooseVault, name: TableName): Promise<Re
 }
 
 /** Returns the number of deltas of a table. */
-export async function countDeltas(storage: Pick<StorageReads, 'aggregate'>, name: TableName): Promise<number> {
-  const filter = { kind: 'compare', column: 'space', operator: '=', value: indexesOf(name).objectId } as const
-  return Number((await storage.aggregate(INDEX_RUNS.name, filter, [{ kind: 'count' }]))[0])
+export async function countDeltas(vault: LooseVault, name: TableName): Promise<number> {
+  const { objectId } = await storedTable(vault, name)
+  const filter = { kind: 'compare', column: 'space', operator: '=', value: objectId } as const
+  return Number((await vault.storage.aggregate(INDEX_RUNS.name, filter, [{ kind: 'count' }]))[0])
 }
 
 /** Merges all that the indexes have. */
@@ -84,15 +95,15 @@ export async function mergeIndexes(vault: LooseVault): Promise<void> {
   const catalog = { keys: { generation: 1 }, isCurrent: async () => true, reload: async () => {} }
   const between = () => SYSTEM_PORTS.scheduler.yield()
   const ports = { ...SYSTEM_PORTS, ...rowsOf(vault), catalog, between, cache: new HeadCache() }
-  for (const name of NAMES) await compactIndexes(ports, indexesOf(name))
+  for (const name of NAMES) await compactIndexes(ports, await indexesOf(vault, name))
 }
 
 function rowsOf({ storage, ring }: LooseVault) {
   return { storage, keys: { ring, vault: VAULT } }
 }
 
-function indexesOf(name: TableName): IndexedTable {
-  const { objectId, indexed } = required(LAYOUT.tables.get(name))
+async function indexesOf(vault: LooseVault, name: TableName): Promise<IndexedTable> {
+  const { objectId, indexed } = await storedTable(vault, name)
   return {
     objectId,
     indexes: indexed.map(({ index, column: { type } }) => ({ objectId: index.objectId, hasSums: type.scale !== undefined })),
@@ -107,7 +118,7 @@ export async function wrongTables(vault: LooseVault): Promise<string[]> {
   const wrong: string[] = []
   for (const name of NAMES) {
     const { keys, rows } = await keysOfRecords(vault, name)
-    const { physical } = required(LAYOUT.tables.get(name))
+    const { physical } = await storedTable(vault, name)
     const all = await vault.storage.find(physical.name, { kind: 'all' }, { order: 'asc', limit: 1000, columns: [] })
     const closed = all.filter(({ id }) => !rows.includes(id)).map(({ id }) => ` ${id}`)
     const stored = [...(await storedKeys(vault, name))].filter(([text]) => !closed.some((end) => text.endsWith(end)))
@@ -117,8 +128,9 @@ export async function wrongTables(vault: LooseVault): Promise<string[]> {
 }
 
 /** Returns the rows of the records that the vault returns, and what indexes must have of them. */
-async function keysOfRecords({ session, ring }: LooseVault, name: TableName) {
-  const table = required(LAYOUT.tables.get(name))
+async function keysOfRecords(vault: LooseVault, name: TableName) {
+  const { session, ring } = vault
+  const table = await storedTable(vault, name)
   const { records } = await session.get(name, { limit: 1000 })
   const ids = records.map(({ id }) => id)
   const rows = decodeRecordIds(ring, table, ids)
