@@ -13,10 +13,10 @@ export const SCREEN = { width: 1200, height: 800 }
 
 const ROW = 10
 const COLUMN = 20
-const GAP = 4
+const GAP = 3
 const BOX_LEFT = 98
-const BOX_WIDTH = 178
-const MATRIX_LEFT = 288
+const BOX_WIDTH = 156
+const MATRIX_LEFT = 266
 const HEAD = 96
 const PADDING = 12
 

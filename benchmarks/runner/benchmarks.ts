@@ -15,6 +15,7 @@ import { growthBenchmark } from '../suites/growth-benchmark.ts'
 import { httpBenchmark } from '../suites/http-benchmark.ts'
 import { insertBenchmark } from '../suites/insert-benchmark.ts'
 import { insertConcurrentBenchmark } from '../suites/insert-concurrent-benchmark.ts'
+import { insertIndexedBenchmark } from '../suites/insert-indexed-benchmark.ts'
 import { insertUniqueBenchmark } from '../suites/insert-unique-benchmark.ts'
 import { memoryBenchmark } from '../suites/memory-benchmark.ts'
 import { openingBenchmark } from '../suites/opening-benchmark.ts'
@@ -28,6 +29,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   insertBenchmark,
   insertUniqueBenchmark,
   insertConcurrentBenchmark,
+  insertIndexedBenchmark,
   contentionBenchmark,
   batchBenchmark,
   getBenchmark,

@@ -16,9 +16,10 @@ const unique = column.string({ unique: true })
 const searchable = column.string({ searchable: true })
 const plain = column.integer({ encrypted: false })
 const indexed = column.integer({ encrypted: false, index: true })
+const sealed = column.string({ index: 'sealed' })
 const token = column.string({ token: 'random' })
 const photo = column.file()
-const BASE = { things: { free, must, unique, searchable, plain, indexed, token, photo }, others: { text: free } }
+const BASE = { things: { free, must, unique, searchable, plain, indexed, sealed, token, photo }, others: { text: free } }
 const FIELDS = { free: 'a', must: 'b', searchable: 'd', plain: 1, indexed: 2, token: 'e' }
 
 const { things, others } = BASE
@@ -32,7 +33,7 @@ const CHANGES: Readonly<Record<string, readonly SchemaDefinition[]>> = {
   'add a table': [{ ...BASE, more: { must } }],
   'add a column': [withThings({ more: free }), withThings({ more: plain })],
   'add a `required` column': [{ things, others: { text: free, more: must } }],
-  'add a `unique`, `searchable` or `index` column': [unique, searchable, indexed].map((more) => ({
+  'add a `unique`, `searchable` or `index` column': [unique, searchable, indexed, sealed].map((more) => ({
     things,
     others: { text: free, more },
   })),
@@ -43,11 +44,13 @@ const CHANGES: Readonly<Record<string, readonly SchemaDefinition[]>> = {
   ],
   '`searchable` on a column': [withThings({ free: searchable })],
   '`index` on a plain column': [withThings({ plain: indexed })],
+  "`index: 'sealed'` on a column": [withThings({ free: sealed })],
   '`required` removed': [withThings({ must: free })],
   '`unique`, `searchable`, `index`, unique together removed': [
     withThings({ unique: free }),
     withThings({ searchable: free }),
     withThings({ indexed: plain }),
+    withThings({ sealed: free }),
   ],
   '`redaction`, `mask`, `requires`': [
     withThings({ free: column.string({ redaction: 'MASKED', mask: mask.keepLast(1) }) }),
@@ -144,10 +147,13 @@ describe('a change of the schema', () => {
     },
   )
 
-  it.each([must, unique, searchable, indexed])('is more than an opening makes where a table with rows gets %o', async (more) => {
-    const { storage } = await foundOlder()
-    expect(await succeeds(() => open(storage, withThings({ more })))).toBe(false)
-  })
+  it.each([must, unique, searchable, indexed, sealed])(
+    'is more than an opening makes where a table with rows gets %o',
+    async (more) => {
+      const { storage } = await foundOlder()
+      expect(await succeeds(() => open(storage, withThings({ more })))).toBe(false)
+    },
+  )
 })
 
 describe('a process with an older schema that is opened after a change', () => {

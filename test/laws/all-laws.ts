@@ -35,6 +35,7 @@ import { publishedVectors } from './published-vectors.ts'
 import { queryForms } from './query-forms.ts'
 import { readChange } from './read-change.ts'
 import { recordTampering } from './record-tampering.ts'
+import { sealedIndexes } from './sealed-indexes.ts'
 import { seenAsLaw } from './seen-as.ts'
 import { sqlDifferential } from './sql-differential.ts'
 import { sqlParser } from './sql-parser.ts'
@@ -73,6 +74,7 @@ export const ALL_LAWS: readonly Law[] = [
   loopHolds,
   concurrentUpserts,
   concurrentUpdates,
+  sealedIndexes,
   readChange,
   queryForms,
   sqlParser,

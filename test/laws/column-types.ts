@@ -2,6 +2,17 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import {
+  compareKeys,
+  hasOrderKeys,
+  type KeyRange,
+  keysThat,
+  keysWithPrefix,
+  MAX_KEY_BYTES,
+  NULL_KEY,
+  orderKey,
+  valueOfKey,
+} from '../../src/core/index-runs/order-key.ts'
 import type { Cell } from '../../src/core/ports/storage.ts'
 import { ByteWriter } from '../../src/core/util/bytes.ts'
 import { type ColumnTypeName, ValueError } from '../../src/core/values/column-type.ts'
@@ -92,6 +103,34 @@ export const columnTypeProperties: Readonly<Record<string, ColumnTypeProperty>> 
     )
   },
 
+  'has order keys that compare as values do, but for texts that are cut, and reads values back from them': (
+    type,
+    samples,
+    runs,
+  ) => {
+    if (!hasOrderKeys(type)) return
+    fc.assert(
+      fc.property(samples.keys, samples.keys, salt, (sample, far, choice) => {
+        const left = type.parse(samples.write(sample, choice))
+        const key = orderKey(type, left)
+        expect(compareKeys(key, NULL_KEY)).toBeLessThan(0)
+        if (type.isText !== true) {
+          expectSame(valueOfKey(type, key), left)
+          expect(key.length).toBe(orderKey(type, type.parse(samples.write(far, choice))).length)
+        }
+        for (const other of [far, samples.near(sample, choice), sample]) {
+          const right = type.parse(samples.write(other, choice))
+          const otherKey = orderKey(type, right)
+          const order = Math.sign(compareKeys(key, otherKey))
+          const isCut = order === 0 && key.length === MAX_KEY_BYTES
+          if (!isCut) expect(order).toBe(Math.sign(type.compare(left, right) ?? Number.NaN))
+          expectInRanges(type, left, right)
+        }
+      }),
+      runs,
+    )
+  },
+
   'reads its own text and its own JSON as the same value': (type, samples, runs) => {
     fc.assert(
       fc.property(valuesOf(type, samples), (value) => {
@@ -138,7 +177,7 @@ export const columnTypesLaw: Law = {
   name: 'column-types',
   statement: 'Every column type keeps each value in bytes, cells, text and JSON, and rejects hostile input without quoting it',
   unit: 'inputs',
-  figures: { test: 70_000, soak: 7_000_000 },
+  figures: { test: 80_000, soak: 8_000_000 },
   weight: 1,
   open: () => ({
     check({ number, random }) {
@@ -156,6 +195,25 @@ export const columnTypesLaw: Law = {
       return (properties.length - 1) * RUNS
     },
   }),
+}
+
+/** The range of each comparison has the keys of all values that compare so, and of no others if it is exact. */
+function expectInRanges(type: AnyColumnType, left: unknown, right: unknown): void {
+  const key = orderKey(type, left)
+  const order = type.compare(left, right) ?? Number.NaN
+  const holds = { '=': order === 0, '<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0 }
+  for (const operator of ['=', '<', '<=', '>', '>='] as const) {
+    const { range, isExact } = keysThat(operator, type, right)
+    const isIn = isInRange(range, key)
+    if (holds[operator] || isExact) expect([operator, isIn]).toEqual([operator, holds[operator]])
+  }
+  if (typeof left !== 'string' || typeof right !== 'string' || type.isText !== true) return
+  const { range, isExact } = keysWithPrefix(type, right)
+  if (left.startsWith(right) || isExact) expect(isInRange(range, key)).toBe(left.startsWith(right))
+}
+
+function isInRange({ low, high }: KeyRange, key: Uint8Array): boolean {
+  return (low === undefined || compareKeys(key, low) >= 0) && (high === undefined || compareKeys(key, high) < 0)
 }
 
 const REFUSED = Symbol('refused')

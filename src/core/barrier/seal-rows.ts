@@ -1,7 +1,7 @@
 /** Seals values into rows of bodies, digests and plain cells, a list of records at a time. */
 import { VaultError } from '../errors.ts'
 import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
-import type { Column } from '../schema/column-layout.ts'
+import { type Column, IS_INDEXED } from '../schema/column-layout.ts'
 import { BODY, type Table } from '../schema/layout.ts'
 import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
 import { cellBits, HAS_CHECK, HAS_VALUE, IS_SHARED } from '../sealing/cell-layout.ts'
@@ -74,6 +74,8 @@ export interface RecordsToReseal {
   readonly sources: TokenSources
   /** The key of the subject of each record, after the change; absent where each keeps the one it has. */
   readonly keys?: readonly number[] | undefined
+  /** Called once with each row that is opened, before it is sealed again, with the cursor at it. */
+  readonly onOpened?: ((index: number, cursor: OpenRows) => void) | undefined
 }
 
 /** Begins to write a new row for each record, in order. Ids are given last, so that long records do not keep those waiting who reserve later ones. */
@@ -112,6 +114,7 @@ export function writeRows(barrier: Barrier, table: Table, { records, sources }: 
         for (const [row, values] of records.entries())
           setCell(required(rows[row]), column.plain, plainCell(column, values[column.position]))
       }
+      for (const { index } of table.indexed) for (const row of rows) row[index.cell] = IS_INDEXED
       if (table.kept.length > 0) setKeptOfNew(table, records, rows, sources.nowMs)
       return { rows, metadata, transients: sealTransients(barrier, table, { records, metadata, keys }) }
     },
@@ -137,7 +140,7 @@ const RESEALED_BYTES = 128 * 1024
 export function resealRows(
   barrier: Barrier,
   table: Table,
-  { rows, records, sources, keys: given, sealsAll = false }: RecordsToReseal,
+  { rows, records, sources, keys: given, onOpened, sealsAll = false }: RecordsToReseal,
 ): RowResealer {
   assertOneForEach(rows, records)
   const keys = given ?? (rows.some((row) => keyOf(row) !== VAULT_KEY) ? rows.map(keyOf) : undefined)
@@ -164,6 +167,7 @@ export function resealRows(
           kept,
           keys: keys && touched.map((index) => required(keys[index])),
           touched,
+          onOpened,
           unchanged: sources.unchanged,
         })
         for (let k = 0; k < bodies.count; k++) setCell(required(patches[required(touched[k])]).set, BODY, slabItem(bodies, k))
@@ -197,9 +201,7 @@ function endOfBodies(rows: readonly Row[], start: number): number {
   return end
 }
 
-interface Resealing {
-  readonly rows: readonly Row[]
-  readonly records: readonly Values[]
+interface Resealing extends Pick<RecordsToReseal, 'rows' | 'records' | 'onOpened'> {
   readonly metadata: TokenMetadata
   readonly replaced: TokenMetadata
   readonly kept: Uint8Array
@@ -212,7 +214,7 @@ interface Resealing {
 
 /** Returns the new bodies of the touched rows, in order, up to the one that fills a slice. Fills `replaced` and `kept`. */
 function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Slab {
-  const { rows, records, metadata, touched, keys } = resealing
+  const { rows, records, metadata, touched, keys, onOpened } = resealing
   const old = touched.map((index) => required(rows[index]))
   const cursor = openRows(barrier, table, old)
   const out = new ByteWriter(touched.length * 320, plaintextBytes)
@@ -222,6 +224,7 @@ function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Sla
     if (out.length >= RESEALED_BYTES) break
     const values = required(records[index])
     cursor.to(k)
+    onOpened?.(index, cursor)
     cursor.readBits(layout.bits)
     const named = new Map<number, Column>()
     for (const column of table.inBody) {

@@ -11,6 +11,8 @@ import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { charging, type GroupOutputs, groupRows, orderGroups } from './group-rows.ts'
+import { firstByIndex } from './index-order.ts'
+import { totalsOfIndexes } from './index-totals.ts'
 import { joinRows } from './join-rows.ts'
 import { createSelection } from './order-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
@@ -69,7 +71,10 @@ async function resultRows(context: Scanning, plan: Plan, running: Running): Prom
     return result(asTuples(reader.read(rows, limit)))
   }
   if (strategy.kind === 'sorted') {
-    return result(await firstInOrder(context, plan, { ...running, order: strategy.order, offset, limit }))
+    const { order, keys } = strategy
+    const wanted = { ...running, order, offset, limit }
+    const found = keys && (await firstByIndex(context, first, { ...wanted, keys }))
+    return result(found === undefined ? await firstInOrder(context, plan, wanted) : asTuples(found))
   }
   const window = createWindow(offset, limit)
   if (steps.length === 0) {
@@ -164,6 +169,11 @@ async function totals(context: Scanning, plan: Plan, { aggregates, ...running }:
       const cells = await context.storage.aggregate(first.source.table.physical.name, first.filter, strategy.aggregates)
       return resultsOfCells(aggregates, cells)
     }
+    case 'heads':
+      return (
+        (await totalsOfIndexes(context.readIndexes(first.source.table), strategy.candidates, aggregates)) ??
+        (await totalsOfTable(context, plan, { ...running, aggregates }))
+      )
     case 'column':
       return totalsOfColumn(context, plan, { ...running, aggregates, column: strategy.column })
     case 'totals':

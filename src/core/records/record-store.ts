@@ -12,7 +12,7 @@ import { isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/remove-files.ts'
 import { createPace, isRowId, meanwhile, type Pace, possibleRows, workInTurns } from '../pace/pace.ts'
 import type { RowAccess } from '../policy/table-access.ts'
-import type { Filter, NewRow, Storage, StorageReads } from '../ports/storage.ts'
+import type { Filter, NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { assertNotHeld, type HoldingContext } from '../retention/holds.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
@@ -28,6 +28,7 @@ import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from '.
 import { type ChangeRequest, findUnchanged } from './compare-stored.ts'
 import { completeKeys, replaceOlder, withCompleted } from './former-tokens.ts'
 import { withHidden } from './hidden-values.ts'
+import { changesOfDeleted, changesOfNew, deltaOf, OverwrittenKeys } from './index-changes.ts'
 import { followOwners } from './owner-changes.ts'
 import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 
@@ -127,6 +128,7 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, given:
     { table: table.physical.name, rows },
     { table: TRANSIENTS.name, rows: transients },
     { table: TOKENS.name, rows: rowsOf(tokens) },
+    ...(table.indexed.length === 0 ? [] : await deltaOf(storage, context.barrier, table, changesOfNew(table, records, ids))),
   ]
   const { ring } = context.barrier
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
@@ -164,15 +166,24 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, gi
   const unchanged = await findUnchanged(unit.storage, context, request)
   const sources = await tokenSources(unit.storage, context, { ...request, unchanged })
   const keys = table.owner === undefined ? undefined : await keysOfChanged(unit.storage, context, { table, records, rows })
-  const resealer = resealRows(context.barrier, table, { rows, records, sources, keys })
+  const overwritten = table.indexed.length === 0 ? undefined : new OverwrittenKeys(table, request)
+  const resealer = resealRows(context.barrier, table, { rows, records, sources, keys, onOpened: overwritten?.note })
   await workInTurns(context.scheduler, resealer.resealSome)
   const resealed = resealer.end()
+  const marked = overwritten?.marked(resealed.rows) ?? resealed.rows
+  const deltas = overwritten === undefined ? [] : await deltaOf(unit.storage, context.barrier, table, overwritten.changes)
   const metadata = withoutKept(resealed)
   const { ring } = context.barrier
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
   const tokens = await prepareTokens(unit.storage, ring, { table, ids, metadata })
   const completed = older === undefined ? records : await completeKeys(context, request)
-  const patches = older === undefined ? resealed.rows : withCompleted(ring, { table, records, completed }, resealed.rows)
+  const patches = older === undefined ? marked : withCompleted(ring, { table, records, completed }, marked)
+  // Without empty ones, so that the delta is sealed before the writer is held.
+  const inserts = [
+    { table: TRANSIENTS.name, rows: resealed.transients },
+    { table: TOKENS.name, rows: rowsOf(tokens) },
+    ...deltas,
+  ].filter(({ rows }) => rows.length > 0)
   await explained(request, tokens, () =>
     unit.change(async ({ storage }) => {
       if (older !== undefined) await replaceOlder(storage, ring, older, { table, records: completed, tokens, rows: ids })
@@ -182,8 +193,7 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, gi
       const { restarted } = resealed
       // A purge can delete an expired value meanwhile.
       if (restarted.length > 0 && (await storage.update(TRANSIENTS.name, restarted)).includes(false)) throw STALE
-      if (resealed.transients.length > 0) await storage.insert(TRANSIENTS.name, resealed.transients)
-      if (tokens.length > 0) await storage.insert(TOKENS.name, rowsOf(tokens))
+      await insertInOrder(storage, inserts)
       context.event.setWrittenRows(given.table, ids)
     }),
   )
@@ -268,18 +278,28 @@ export async function deleteRows(
   { table, rows, transients = false }: DeletedRows,
 ): Promise<readonly number[]> {
   const dropsTransients = transients && table.transient.length > 0 && rows.length > 0
-  // Others can give a row no new transient value, and move it to no other subject, before it is deleted.
-  if (dropsTransients || context.catalog.holds > 0) await storage.lock({ kind: 'rows', table: table.physical.name, ids: rows })
+  const isOpened = dropsTransients || (table.indexed.length > 0 && rows.length > 0)
+  // Others can give a row no other value, no new transient one, and move it to no other subject, before it is deleted.
+  if (isOpened || context.catalog.holds > 0) await storage.lock({ kind: 'rows', table: table.physical.name, ids: rows })
   await assertNotHeld(storage, context, { table, rows })
-  if (dropsTransients) await dropTransientsOf(storage, context, { table, rows })
+  const found = isOpened ? present(await storage.get(table.physical.name, [...new Set(rows)])) : []
+  if (dropsTransients) await dropTransientsOf(storage, context, table, found)
+  if (found.length > 0 && table.indexed.length > 0) {
+    const changes = changesOfDeleted(context.barrier, table, found)
+    await insertInOrder(storage, await deltaOf(storage, context.barrier, table, changes))
+  }
   const deleted = await storage.delete(table.physical.name, { ids: rows })
   await dropOf(storage, context, { table, rows: deleted })
   return deleted
 }
 
 /** Drops the transient values of rows, and their stored tokens. */
-async function dropTransientsOf(storage: Storage, { barrier }: DeletingContext, { table, rows }: DeletedRows): Promise<void> {
-  const found = present(await storage.get(table.physical.name, rows))
+async function dropTransientsOf(
+  storage: Storage,
+  { barrier }: DeletingContext,
+  table: Table,
+  found: readonly Row[],
+): Promise<void> {
   const cursor = openRows(barrier, table, found)
   const metadata = createTokenMetadata(table, found.length)
   for (let row = 0; row < found.length; row++) {
@@ -309,8 +329,8 @@ export async function deleteEveryRow(
   context: DeletingContext,
   { table, pace, transients }: Omit<DeletedRows, 'rows'> & { readonly pace: Pace },
 ): Promise<void> {
-  // A record that others insert meanwhile is deleted below unread, and its transient values would stay.
-  if (transients === true) await storage.lock({ kind: 'tables', tables: [table.physical.name] })
+  // A record that others insert meanwhile is deleted below unread, and its transient values, and what indexes have of it, would stay.
+  if (transients === true || table.indexed.length > 0) await storage.lock({ kind: 'tables', tables: [table.physical.name] })
   for await (const rows of eachSlice(storage, table.physical.name, pace))
     await deleteRows(storage, context, { table, rows, transients })
   // Few are left: rows that others inserted meanwhile, of which none is asked for while there are holds, and rows whose id was changed in the database to one that no record has.

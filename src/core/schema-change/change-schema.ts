@@ -22,6 +22,7 @@ import { lateBuilds, marksOf, type NextSchema, type Refusal, type TableChange } 
 import { refusalOf } from './plan-change.ts'
 import { endsLookUps, erasesSeen, OLDER_READERS } from './reader-waits.ts'
 import { placeOf } from './schema-moves.ts'
+import { withoutIndex } from './sealed-indexes.ts'
 import { type OfTable, type SchemaChangePorts, type SchemaTarget, storeWay, tablesToPass, wayTo } from './store-way.ts'
 import { succeedPass } from './succeed-rows.ts'
 import { isSame, withSuccessors } from './successions.ts'
@@ -62,8 +63,8 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
     if (has === true) await assertKeysAreHere(storage, ports.barrier, had !== true)
     // Writers that began before commit first: what they wrote is seen by the passes.
     const marked = way.tables.filter(
-      ({ fills, keeps, requires, requiresNew, ends, seals }) =>
-        seals || [fills, keeps, requires, requiresNew, ends].some(({ length }) => length > 0),
+      ({ fills, indexes, keeps, requires, requiresNew, ends, seals }) =>
+        seals || [fills, indexes, keeps, requires, requiresNew, ends].some(({ length }) => length > 0),
     )
     const succeeding = layoutSchema(way.renamed)
     const locked = [
@@ -96,8 +97,8 @@ async function countPasses(storage: Storage, { tables }: NextSchema): Promise<nu
   )
 }
 
-function isFilled({ fills, keeps, requires }: TableChange): boolean {
-  return fills.length + keeps.length + requires.length > 0
+function isFilled({ fills, indexes, keeps, requires }: TableChange): boolean {
+  return fills.length + indexes.length + keeps.length + requires.length > 0
 }
 
 /** The change, and its way. */
@@ -112,9 +113,9 @@ async function fillAll(ports: SchemaChangePorts, job: Job, { way, target }: Fill
   const changes = way.tables.filter(isFilled)
   const now = nowMs(ports)
   for (const { change, ...place } of tablesToPass(job, target, { phase: 'fill', changes })) {
-    const { table, fills, keeps, requires } = change
+    const { table, fills, indexes, keeps, requires } = change
     const cells = [...digestCells(barrier, fills), ...keeps.map((kept) => keptCells(kept, now))]
-    await job.pass(fillPass({ ...ports, barrier }, job, { ...place, table, cells, required: requires, keyed: fills }))
+    await job.pass(fillPass({ ...ports, barrier }, job, { ...place, table, cells, indexes, required: requires, keyed: fills }))
     const { missing, keyless } = place.counts
     await refuseFor(ports, job, way, new Map([[change, [...listed('null', missing), ...listed('keyless', keyless)]]]))
   }
@@ -236,7 +237,8 @@ function takenBack(stored: CatalogTable, change: TableChange | undefined): Catal
   const times = filling.filter((cell) => cell.startsWith(KEPT))
   const left = [...leftover, ...filling.filter((cell) => !cell.startsWith(KEPT))]
   const others = unneeded.filter((index) => !lateBuilds(change).some((one) => isSame(one, index)))
-  const unmarked = Object.entries(columns).map(([name, { requiring: _, ...column }]) => [name, column])
+  const ended = new Set(left)
+  const unmarked = Object.entries(columns).map(([name, { requiring: _, ...column }]) => [name, withoutIndex(column, ended)])
   return {
     ...table,
     columns: Object.fromEntries(unmarked),

@@ -2,6 +2,8 @@
 import type { Job } from '../maintenance/job.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogTable } from '../schema/catalog-schema.ts'
+import { indexOfCell } from '../schema/column-layout.ts'
+import { dropIndexes } from '../sealed-index/merge-due.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
 import { cellPasses, tablePass } from './erase-gone.ts'
@@ -16,13 +18,15 @@ export async function eraseAll(ports: SchemaChangePorts, job: Job, target: Schem
   const changes = endingTables(schema)
   const goneTables = schema.gone ?? []
   if (changes.length === 0 && goneTables.length === 0) return
-  const passed = changes.filter(({ cells }) => cells.length > 0)
+  // What says which rows an index has says nothing without it, and goes with its physical column.
+  const emptied = ({ cells }: (typeof changes)[number]) => cells.filter(({ name }) => indexOfCell(name) === undefined)
+  const passed = changes.filter((change) => change.gone.length + emptied(change).length > 0)
   for (const { change, after, placeAt } of tablesToPass(job, target, { phase: 'erase', changes: passed })) {
     const { cells } = change
     const { physical } = change.table
     const table = { ...change.table, physical: { ...physical, columns: [...physical.columns, ...cells] } }
     await storage.prepare([table.physical])
-    const names = cells.map(({ name }) => name)
+    const names = emptied(change).map(({ name }) => name)
     await job.pass(erasePass(ports, job, { table, cells: names, after, placeAt }))
   }
   for (const table of goneTables) {
@@ -41,6 +45,11 @@ export async function eraseAll(ports: SchemaChangePorts, job: Job, target: Schem
   // Readers go by an index, and list a column, for as long as they do not know that it ended. This process knew the columns again while it erased them.
   await storage.prepare(changes.map(({ table }) => table.physical))
   if (changes.length > 0) await job.wait(target.settleMs, OLDER_READERS)
+  const spaces = [
+    ...changes.flatMap(({ cells }) => cells.flatMap(({ name }) => indexOfCell(name) ?? [])),
+    ...goneTables.flatMap((table) => table.objectIds),
+  ]
+  if (spaces.length > 0) await dropIndexes({ storage, between: () => job.advance({ rows: 0 }) }, spaces)
   await attempt([lockTries(job, 'applySchemaChange')], () =>
     storage.drop(
       [

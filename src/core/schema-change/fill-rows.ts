@@ -8,12 +8,13 @@ import type { Catalog } from '../catalog/open-catalog.ts'
 import type { Job, MaintenancePass } from '../maintenance/job.ts'
 import type { Cell, Patch, Row, Storage } from '../ports/storage.ts'
 import { lostOf, type PassPlace, rowPass, untilPatched } from '../rotation/row-pass.ts'
-import type { Column } from '../schema/column-layout.ts'
+import { type Column, IS_INDEXED } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { attempt } from '../util/attempt.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { readValues } from './inspect-rows.ts'
+import { missingKeys, type NewKey, storeKeys } from './sealed-indexes.ts'
 
 /** A physical column whose cells are computed from what a row has. A part with a derived cell of its own gives one of these. */
 export interface FilledCell {
@@ -41,6 +42,8 @@ export function digestCells(barrier: Barrier, columns: readonly Column[]): Fille
 export interface Filling extends PassPlace {
   readonly table: Table
   readonly cells: readonly FilledCell[]
+  /** Columns whose sealed index gets the rows that it does not have. */
+  readonly indexes: readonly Column[]
   /** Columns that must have a value. */
   readonly required: readonly Column[]
   /** Columns with digests, whose normalizers must leave something of their texts. */
@@ -64,14 +67,19 @@ export interface FillPorts {
 /** Rows of one slice at most: writers of an engine with one writer wait for it. */
 const MAX_ROWS = 256
 
+/** A patch, and the keys that its row gets in sealed indexes. */
+interface FillPatch extends Patch {
+  readonly keys?: readonly NewKey[]
+}
+
 /**
  * Returns the pass that fills. Only rows whose cell is another one are written, each if it is still as it was read, else it is read again. A slice is of one
  * generation of the catalog: a digest is never of a key that gave way.
  */
 export function fillPass(ports: FillPorts, job: Job, filling: Filling): MaintenancePass {
   const { barrier } = ports
-  const { table, cells, required, keyed, counts, placeAt } = filling
-  const columns = [...new Set([...cells.flatMap((one) => one.columns), ...required, ...keyed])]
+  const { table, cells, indexes, required, keyed, counts, placeAt } = filling
+  const columns = [...new Set([...cells.flatMap((one) => one.columns), ...indexes, ...required, ...keyed])]
   return slices(ports, job, {
     table,
     after: filling.after,
@@ -84,12 +92,16 @@ export function fillPass(ports: FillPorts, job: Job, filling: Filling): Maintena
     },
     patchesOf(rows) {
       assertVersions(barrier, table, rows)
-      if (cells.length === 0) return []
+      if (cells.length + indexes.length === 0) return []
       const valuesOf = readValues(barrier, table, rows, columns)
       const filled = cells.map((one) => ({ cell: one.cell, cells: one.cellsOf(valuesOf, rows) }))
       return rows.flatMap((row, index) => {
         const set = filled.filter(({ cell, cells: of }) => !isCell(row[cell], at(of, index)))
-        return set.length === 0 ? [] : [patchOf(row, Object.fromEntries(set.map(({ cell, cells: of }) => [cell, at(of, index)])))]
+        const keys = missingKeys(indexes, row, (column) => valuesOf(column)[index])
+        if (set.length + keys.length === 0) return []
+        const marks = keys.map(({ cell }) => [cell, IS_INDEXED] as const)
+        const stored = [...set.map(({ cell, cells: of }) => [cell, at(of, index)] as const), ...marks]
+        return [{ ...patchOf(row, Object.fromEntries(stored)), keys }]
       })
     },
   })
@@ -130,15 +142,16 @@ interface Slices extends PassPlace {
   readonly table: Table
   /** Called once for the rows of each page, as they were read first. */
   onPage(rows: readonly Row[]): void
-  patchesOf(rows: readonly Row[]): readonly Patch[]
+  patchesOf(rows: readonly Row[]): readonly FillPatch[]
 }
 
 function slices(
-  { storage, catalog }: FillPorts,
+  { storage, catalog, barrier }: FillPorts,
   job: Job,
-  { table: { name, physical }, after, placeAt, onPage, patchesOf }: Slices,
+  { table: of, after, placeAt, onPage, patchesOf }: Slices,
 ): MaintenancePass {
-  const table = physical.name
+  const { name } = of
+  const table = of.physical.name
   const reloading = { ...OUTDATED, between: () => catalog.reload(storage) }
   return rowPass(storage, { table, name, after, max: MAX_ROWS }, async (rows, last) => {
     await attempt([reloading], async () => onPage(rows))
@@ -149,6 +162,8 @@ function slices(
         if (patches.length === 0) return []
         return storage.transaction(async (inner) => {
           const arePatched = await inner.update(table, patches)
+          const patched = patches.filter((_, index) => arePatched[index])
+          await storeKeys(inner, barrier, of, patched)
           await job.savePlace(inner, placeAt(last))
           if (catalog.state.generation !== generation || !(await catalog.isCurrent(inner))) throw CATALOG_MOVED
           return lostOf(patches, arePatched)

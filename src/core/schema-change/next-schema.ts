@@ -1,5 +1,5 @@
 /** The schemas on the way from the stored schema to another one: with its marks while the change runs, and at its end. Looks at no record. */
-import { type Sentence, say } from '../errors.ts'
+import { say } from '../errors.ts'
 import type { PhysicalIndex } from '../ports/storage.ts'
 import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
 import type { ColumnDefinition } from '../schema/column.ts'
@@ -8,7 +8,9 @@ import type { Schema } from '../schema/define-schema.ts'
 import { KEPT, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
-import { placeOf, renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
+import { present } from '../util/lists.ts'
+import { erasedThough, placeOf, renameStored, type SchemaMoves, type SchemaPlace, type SchemaRefusal } from './schema-moves.ts'
+import { withIndexOf, withoutIndex } from './sealed-indexes.ts'
 import {
   asStored,
   erased,
@@ -31,6 +33,8 @@ export interface TableChange {
   readonly table: Table
   /** Columns that get digests. */
   readonly fills: readonly Column[]
+  /** Columns that get sealed indexes, also new ones: an index has the rows without a value too. */
+  readonly indexes: readonly Column[]
   /** Rules of retention that get the times of existing rows. */
   readonly keeps: readonly KeptTime[]
   /** Existing columns that become required. */
@@ -74,7 +78,7 @@ export interface NextSchema {
   readonly successions: readonly Succession[]
   readonly simple: readonly SimpleChange[]
   readonly tables: readonly TableChange[]
-  readonly refusals: readonly (SchemaPlace & { readonly reason: Sentence })[]
+  readonly refusals: readonly SchemaRefusal[]
   /** What the schema leaves out, and says nothing of. */
   readonly leftOut: readonly SchemaPlace[]
 }
@@ -174,8 +178,12 @@ function changedTables(
     const was = before.tables.get(table.name)
     const marks = stored.tables[table.name]
     if (was === undefined || marks === undefined) return []
-    const isDigested = (of: Table) => new Set(of.columns.flatMap(({ digest }) => digest ?? []))
-    const [had, has] = [isDigested(was), isDigested(table)]
+    const isIndexed = ({ name, writtenIndex }: Column) =>
+      writtenIndex !== undefined && target.tables[table.name]?.columns[name]?.definition.index === 'sealed'
+    const had = new Set(was.columns.flatMap(({ digest, index }) => present([digest, index?.cell])))
+    const has = new Set(
+      table.columns.flatMap((column) => present([column.digest, isIndexed(column) ? column.writtenIndex?.cell : undefined])),
+    )
     const times = new Set(was.kept.map(({ cell }) => cell))
     const change: TableChange = {
       was,
@@ -183,6 +191,11 @@ function changedTables(
       fills: table.columns.filter(
         ({ name, digest }) => digest !== undefined && !had.has(digest) && marks.columns[name] !== undefined,
       ),
+      indexes: table.columns.filter((column) => {
+        const cell = column.writtenIndex?.cell ?? ''
+        const isFilling = marks.columns[column.name]?.definition.index === 'sealed' && marks.filling?.includes(cell) === true
+        return isIndexed(column) && !had.has(cell) && !(isFilling && isOpening)
+      }),
       keeps: table.kept.filter(({ cell, isFilling }) => !times.has(cell) || (isFilling && !isOpening)),
       requires: table.columns.filter(({ name }) => {
         const [stored, is] = [marks.columns[name], target.tables[table.name]?.columns[name]]
@@ -199,10 +212,11 @@ function changedTables(
       unneeded: isOpening ? [] : unneededBy(table.physical.indexes, marks.unneeded),
       seals: table.owner !== undefined && (was.owner === undefined || (marks.keying === true && !isOpening)),
     }
-    const { fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded, seals } = change
+    const { fills, indexes, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded, seals } = change
     // A new table has been left out: nothing of it differs from what is stored.
     const isChanged =
-      seals || [fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded].some(({ length }) => length > 0)
+      seals ||
+      [fills, indexes, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded].some(({ length }) => length > 0)
     return isChanged && target.tables[table.name] !== undefined ? [change] : []
   })
 }
@@ -217,7 +231,7 @@ function begunTable({ before, target, tables }: Known, name: string): CatalogTab
   const columns = Object.entries(table.columns).map(([column, one]) => {
     const stored = was?.columns[column]
     if (stored === undefined || !waits.has(column)) return [column, withEarlier(stored, one)] as const
-    return [column, { ...stored, ...(requires.has(column) ? { requiring: true as const } : {}) }] as const
+    return [column, { ...withIndexOf(one, stored), ...(requires.has(column) ? { requiring: true as const } : {}) }] as const
   })
   const filling = [...(was?.filling ?? []), ...filledCells(change), ...(change?.ends ?? [])]
   const leftover = (was?.leftover ?? []).filter((cell) => !filling.includes(cell))
@@ -237,17 +251,21 @@ export function lateBuilds({ was, table, builds }: Pick<TableChange, 'was' | 'ta
 }
 
 /** Returns the names of the columns that stay as they were until rows are filled, checked or indexed. */
-function waitingColumns({ was, table, fills, requires, builds }: TableChange): ReadonlySet<string> {
+function waitingColumns({ was, table, fills, indexes, requires, builds }: TableChange): ReadonlySet<string> {
   const indexed = table.columns.filter(({ name, digest = '', plain = '' }) =>
     builds.some(({ columns }) => was.byName.has(name) && (columns.includes(digest) || columns.includes(plain))),
   )
-  return new Set([...fills, ...requires, ...indexed].map(({ name }) => name))
+  return new Set([...fills, ...indexes, ...requires, ...indexed].map(({ name }) => name))
 }
 
 function filledCells(change: TableChange | undefined): string[] {
   return change === undefined
     ? []
-    : [...change.fills.flatMap(({ digest }) => digest ?? []), ...change.keeps.map(({ cell }) => cell)]
+    : [
+        ...change.fills.flatMap(({ digest }) => digest ?? []),
+        ...change.indexes.flatMap(({ writtenIndex }) => writtenIndex?.cell ?? []),
+        ...change.keeps.map(({ cell }) => cell),
+      ]
 }
 
 /** Returns the table at the end of the change. */
@@ -256,11 +274,11 @@ function endedTable({ before, target, tables, isOpening }: Known, name: string):
   const was = before.tables[name]
   const change = tables.find((one) => one.table.name === name)
   const checked = new Set(change?.requires.map(({ name: column }) => column))
+  const ends = change?.ends ?? []
   const columns = Object.entries(table.columns).map(([column, one]) => {
-    const { requiring, ...ended } = withEarlier(was?.columns[column], one)
+    const { requiring, ...ended } = withoutIndex(withEarlier(was?.columns[column], one), new Set(ends))
     return [column, requiring === undefined || !isOpening || checked.has(column) ? ended : { ...ended, requiring }] as const
   })
-  const ends = change?.ends ?? []
   const done = new Set([...filledCells(change), ...ends])
   const filling = (was?.filling ?? []).filter((cell) => !done.has(cell))
   const leftover = [...(was?.leftover ?? []).filter((cell) => !done.has(cell)), ...ends]
@@ -312,28 +330,6 @@ function begunRules({ before, target, tables }: Known): SchemaRules {
   const { uniqueTogether: _, ...rules } = target.rules
   const { uniqueTogether } = before.rules
   return uniqueTogether === undefined ? rules : { ...rules, uniqueTogether }
-}
-
-/** Returns what the moves erase and the schema has. */
-function erasedThough(target: CatalogSchema, { tables }: Schema, { drop = {} }: SchemaMoves): NextSchema['refusals'] {
-  return Object.entries(drop).flatMap(([path, fate]) => {
-    if (fate !== 'erase') return []
-    const { table, column } = placeOf(path)
-    const own = tables[table]
-    if (own === undefined || (column !== undefined && own[column] === undefined)) {
-      const { definition } = (column === undefined ? undefined : target.tables[table]?.columns[column]) ?? {}
-      if (definition?.type !== 'FILE' || column === undefined) return []
-      return [
-        {
-          table,
-          column,
-          reason: say`column ${column} of table ${table} holds files. Delete them with deleteFile, then keep the column.`,
-        },
-      ]
-    }
-    if (column === undefined) return [{ table, reason: say`table ${table} cannot be erased: the schema has it.` }]
-    return [{ table, column, reason: say`column ${column} of table ${table} cannot be erased: the schema has it.` }]
-  })
 }
 
 /** Returns why subjects cannot lose their keys. */

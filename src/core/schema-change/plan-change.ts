@@ -4,6 +4,7 @@ import { countMatches } from '../pace/pace.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import { MIN_SETTLE_MS } from '../rotation/rotate-lookups.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
+import { indexOfCell } from '../schema/column-layout.ts'
 import { type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { append, required } from '../util/lists.ts'
 import { inspectTable, type RowProblem } from './inspect-rows.ts'
@@ -17,6 +18,8 @@ import { NOW, type PlanPorts, type PlanRequest, type SchemaPlan, type SchemaStep
 const FILL_US = 25
 const READ_US = 10
 const INDEX_US = 3
+/** The same for a row whose entry in a sealed index is deleted with its block. */
+const DROP_US = 1
 
 /** Returns the plan. The storage has the stored tables prepared. */
 export async function planChange(ports: PlanPorts, request: PlanRequest): Promise<SchemaPlan> {
@@ -67,7 +70,7 @@ function countEach(storage: StorageReads, schema: CatalogSchema): CountOf {
 
 /** Returns the steps of a table. Of one without rows all are done at once. An engine with one writer makes it wait while an index is built. */
 function stepsOf(change: TableChange, rows: number, isSerial: boolean): SchemaStep[] {
-  const { table, fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded, seals } = change
+  const { table, fills, indexes, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded, seals } = change
   const step = (kind: StepKind, column: string | undefined, what: string, us: number): SchemaStep => {
     const said = timed(rows === 0 && kind !== 'erase' ? 'now' : kind, rows, us)
     const blocksWritesMs = kind === 'index' && isSerial ? said.estimateMs : said.blocksWritesMs
@@ -81,6 +84,7 @@ function stepsOf(change: TableChange, rows: number, isSerial: boolean): SchemaSt
     })),
     ...requires.map((column) => step('check', column.name, REQUIRED, READ_US)),
     ...fills.map((column) => step('fill', column.name, 'digests are stored', FILL_US)),
+    ...indexes.map((column) => step('fill', column.name, 'its values are stored in a sealed index', FILL_US)),
     ...keeps.map(({ column }) => step('fill', column?.name, 'times of retention are stored', FILL_US)),
     ...(seals ? [step('fill', undefined, 'records are sealed with keys of their subjects', FILL_US)] : []),
     ...builds.map(({ columns, unique }) =>
@@ -90,7 +94,11 @@ function stepsOf(change: TableChange, rows: number, isSerial: boolean): SchemaSt
       ...step('erase', named(columns), 'an index is dropped', 0),
       rows: 0,
     })),
-    ...[...ends, ...leftover].map((cell) => step('erase', nameOfCell(change, cell), 'digests are erased', FILL_US)),
+    ...[...ends, ...leftover].map((cell) =>
+      indexOfCell(cell) === undefined
+        ? step('erase', nameOfCell(change, cell), 'digests are erased', FILL_US)
+        : { ...step('erase', indexedColumn(change, cell), 'a sealed index is dropped', DROP_US), rows: 0 },
+    ),
   ]
 }
 
@@ -100,6 +108,11 @@ const REQUIRED = 'every record must have a value'
 function nameOfCell({ table }: TableChange, cell: string): string {
   const objectId = Number(cell.split('_')[1])
   return table.columns.find((column) => column.objectId === objectId)?.name ?? cell
+}
+
+/** Returns the name of the column whose sealed index has a cell; undefined when it has ended. */
+function indexedColumn({ table }: TableChange, cell: string): string | undefined {
+  return table.columns.find(({ writtenIndex }) => writtenIndex?.cell === cell)?.name
 }
 
 /** Returns what can be said without reading a record. */

@@ -1,5 +1,6 @@
 /** Where a change of the schema waits: readers that go by an older schema do not compare it with the stored one for so long, and what they read ends only after that. */
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
+import { indexOfCell } from '../schema/column-layout.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { required } from '../util/lists.ts'
 import type { NextSchema } from './next-schema.ts'
@@ -32,7 +33,10 @@ export function endingTables(schema: CatalogSchema) {
     const table = required(tables.get(name))
     const gone = pendingGone(stored)
     const cells = [
-      ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
+      ...(stored.leftover ?? []).map((cell) => ({
+        name: cell,
+        type: indexOfCell(cell) === undefined ? ('bytes' as const) : ('integer' as const),
+      })),
       ...gone.flatMap((one) => one.cells ?? []),
     ]
     const unneeded = unneededBy(table.physical.indexes, stored.unneeded)

@@ -1,8 +1,9 @@
 /** What a change of the schema does with tables and columns that two schemas cannot say: new names, and the fate of what is left out. */
-import { type Fault, fault, printableName, words } from '../errors.ts'
+import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
 import { type CatalogSchema, type CatalogTable, renamingOf, storedName } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { CONVERTER_NAMES } from '../schema/converters.ts'
+import type { Schema } from '../schema/define-schema.ts'
 import { renameRules } from '../schema/rename-rules.ts'
 import { assertOptions } from '../util/options.ts'
 
@@ -26,6 +27,11 @@ export interface SchemaPlace {
   readonly table: string
   /** Absent for a whole table. */
   readonly column?: string
+}
+
+/** A change of a table or column that is refused whatever the records are, and why. */
+export interface SchemaRefusal extends SchemaPlace {
+  readonly reason: Sentence
 }
 
 /** The stored schema with its new names, and the names that it had. */
@@ -143,4 +149,30 @@ function unknownPlace(path: string): Fault {
 
 function taken(path: string, to: string): Fault {
   return fault('failed_precondition')`${words(path)} cannot be renamed to ${to}: that name is in use.`
+}
+
+/** Returns what the moves erase and the schema has. */
+export function erasedThough(
+  target: CatalogSchema,
+  { tables }: Pick<Schema, 'tables'>,
+  { drop = {} }: SchemaMoves,
+): SchemaRefusal[] {
+  return Object.entries(drop).flatMap(([path, fate]) => {
+    if (fate !== 'erase') return []
+    const { table, column } = placeOf(path)
+    const own = tables[table]
+    if (own === undefined || (column !== undefined && own[column] === undefined)) {
+      const { definition } = (column === undefined ? undefined : target.tables[table]?.columns[column]) ?? {}
+      if (definition?.type !== 'FILE' || column === undefined) return []
+      return [
+        {
+          table,
+          column,
+          reason: say`column ${column} of table ${table} holds files. Delete them with deleteFile, then keep the column.`,
+        },
+      ]
+    }
+    if (column === undefined) return [{ table, reason: say`table ${table} cannot be erased: the schema has it.` }]
+    return [{ table, column, reason: say`column ${column} of table ${table} cannot be erased: the schema has it.` }]
+  })
 }

@@ -31,6 +31,11 @@ export interface CatalogColumn extends Named {
   readonly ordinal: number
   /** What readers and writers go by. */
   readonly definition: ColumnDefinition
+  /**
+   * Object id of the sealed index that writers keep; absent without one. Readers go by the definition: while a change of the schema fills or ends an index,
+   * it has the number alone.
+   */
+  readonly index?: number
   /** True while a change of the schema makes it required: writers must give a value, and older records can lack one. */
   readonly requiring?: true
   /** What takes its place when a change of the schema has filled it. Writers store the cells of both. */
@@ -131,8 +136,12 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
     let ordinal = before
     for (const [own, after] of Object.entries(columns)) {
       const column = storedName(old.columns, own, columns) ?? own
-      const { leftOut: _, ...was } = assigned[column] ?? { objectId: nextObjectId++, ordinal: ordinal++ }
-      assigned[column] = { ...was, definition: after }
+      const { leftOut: _, ...was }: Omit<CatalogColumn, 'definition'> = assigned[column] ?? {
+        objectId: nextObjectId++,
+        ordinal: ordinal++,
+      }
+      const isNew = after.index === 'sealed' && was.index === undefined
+      assigned[column] = { ...was, definition: after, ...(isNew && { index: nextObjectId++ }) }
     }
     const isGrown = before > 0 && ordinal > before
     const grownAt = isGrown ? [...(old.grownAt ?? []), before] : old.grownAt

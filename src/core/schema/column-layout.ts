@@ -15,6 +15,17 @@ import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import { type CatalogColumn, isRequired } from './catalog-schema.ts'
 import { type FileOptions, hasDigest, normalizersOf, tokenOf, typeOf } from './column.ts'
 
+/** A sealed index of a column. */
+export interface ColumnIndex {
+  /** Its object id: another one if it is dropped and added again. */
+  readonly objectId: number
+  /** Physical column of the table: IS_INDEXED in a row whose value the index has, null in one that was stored before the index was added. */
+  readonly cell: string
+}
+
+/** What says in a row that an index has its value. */
+export const IS_INDEXED = 1
+
 /** One compiled column. */
 export interface Column {
   readonly name: string
@@ -68,6 +79,10 @@ export interface Column {
   readonly file: FileRules | undefined
   /** Physical column with an index for equality; undefined if there is none. */
   readonly lookup: string | undefined
+  /** The sealed index by which values are found; undefined if there is none. */
+  readonly index: ColumnIndex | undefined
+  /** The sealed index that writers keep: also while a change of the schema fills it, and nothing is looked up by it. */
+  readonly writtenIndex: ColumnIndex | undefined
 }
 
 /** What the files of a column must be. */
@@ -82,6 +97,19 @@ export interface FileRules {
 export interface ColumnView {
   readonly column: Column
   readonly level: RedactionLevel
+}
+
+/** How the names of physical columns begin that say which rows a sealed index has. */
+const INDEXED = 'indexed_'
+
+/** Returns the physical column that says which rows an index has. */
+export function indexCell(index: number): string {
+  return `${INDEXED}${index}`
+}
+
+/** Returns the index whose rows a physical column says; undefined for another one. */
+export function indexOfCell(cell: string): number | undefined {
+  return cell.startsWith(INDEXED) ? Number(cell.slice(INDEXED.length)) : undefined
 }
 
 /** Number of characters of a name in a physical name: PostgreSQL cuts names at 63 bytes. */
@@ -109,6 +137,8 @@ export function layoutColumn(
   const digestName = `digest_${part}`
   const digest = isDigested ? digestName : undefined
   const writtenDigest = isDigested || one.filling.includes(digestName) ? digestName : undefined
+  const writtenIndex = one.index === undefined ? undefined : { objectId: one.index, cell: indexCell(one.index) }
+  const isUsed = definition.index === 'sealed' && writtenIndex !== undefined && !one.filling.includes(writtenIndex.cell)
   return {
     name,
     position,
@@ -139,6 +169,8 @@ export function layoutColumn(
     digestLength: digestLength(token),
     file: definition.type === 'FILE' ? fileRulesOf(definition) : undefined,
     lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
+    index: isUsed ? writtenIndex : undefined,
+    writtenIndex,
   }
 }
 

@@ -36,7 +36,7 @@ const common = {
   required: z.boolean().optional(),
   unique: z.boolean().optional(),
   encrypted: z.boolean().optional(),
-  index: z.boolean().optional(),
+  index: z.union([z.boolean(), z.literal('sealed')], "must be true, false or 'sealed'").optional(),
   searchable: z.boolean().optional(),
   redaction: z.enum(REDACTION_LEVELS).optional(),
   mask: maskShape.optional(),

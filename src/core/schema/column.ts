@@ -36,8 +36,11 @@ export interface CommonOptions {
   readonly unique?: boolean
   /** Whether values are sealed. Default true. False stores them plain, so that the database can filter and aggregate them. */
   readonly encrypted?: boolean
-  /** Whether a plain column has an index. Default false. */
-  readonly index?: boolean
+  /**
+   * Whether a column has an index. Default false. `true` is for a plain column: the database has it. `'sealed'` is for an encrypted column of any type but
+   * JSON, ARRAY and FILE: the vault keeps it, sealed.
+   */
+  readonly index?: boolean | 'sealed'
   /** Whether an encrypted column stores a digest of each value, for lookups by equality. Default false. Add it later in the same way as `unique`. */
   readonly searchable?: boolean
   /** The level for `DEFAULT`. Default REDACTED. */

@@ -9,7 +9,15 @@ import { ValueError } from '../values/column-type.ts'
 import { type AnyColumnType, typesThat } from '../values/column-types.ts'
 import { type Normalizer, normalize, SELECTIVE } from '../values/normalizers.ts'
 import { compileRules } from '../values/value-rules.ts'
-import { type ColumnDefinition, normalizersOf, type SchemaDefinition, type TableDefinition, tokenOf, typeOf } from './column.ts'
+import {
+  type ColumnDefinition,
+  isTransient,
+  normalizersOf,
+  type SchemaDefinition,
+  type TableDefinition,
+  tokenOf,
+  typeOf,
+} from './column.ts'
 import { shapeProblem } from './column-shape.ts'
 import type { WithTogether } from './infer.ts'
 import { nameProblem } from './names.ts'
@@ -190,7 +198,6 @@ function assertGroups(tables: SchemaDefinition): void {
 function optionClash(definition: ColumnDefinition): string | undefined {
   const plain = definition.encrypted === false
   if (plain && definition.searchable === true) return 'searchable is for encrypted columns; set index: true on a plain column'
-  if (!plain && definition.index === true) return 'index is for plain columns; set searchable: true on an encrypted column'
   if (plain && 'normalize' in definition && definition.normalize !== undefined) {
     return 'normalize is for encrypted columns; remove it or encrypt the column'
   }
@@ -210,6 +217,19 @@ function optionClash(definition: ColumnDefinition): string | undefined {
   if (kind !== undefined && tokenKinds[kind].expires && (plain || definition.unique === true || definition.searchable === true)) {
     return 'a transient column cannot be plain, unique or searchable; remove encrypted: false, unique and searchable'
   }
+  return indexClash(definition)
+}
+
+/** The same of the option index. */
+function indexClash(definition: ColumnDefinition): string | undefined {
+  const plain = definition.encrypted === false
+  if (!plain && definition.index === true)
+    return "index: true is for plain columns; set searchable: true, or index: 'sealed', on an encrypted column"
+  if (definition.index !== 'sealed') return undefined
+  if (plain) return "index: 'sealed' is for encrypted columns; set index: true on a plain column"
+  if (!isComparable(typeOf(definition)))
+    return `${typesThat((one) => !isComparable(one), 'and')} columns have no order, which an index needs; remove index`
+  if (isTransient(definition)) return 'a transient column has no index, which would outlive its values; remove index'
   return undefined
 }
 

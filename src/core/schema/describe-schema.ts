@@ -18,6 +18,8 @@ export interface ColumnDescription {
   readonly encrypted: boolean
   /** True if a read can look up records by values of the column. */
   readonly lookup: boolean
+  /** Only of a column with a sealed index. */
+  readonly index?: 'sealed'
   /** The level for `DEFAULT`. */
   readonly redaction: RedactionLevel
   /** True if MASKED differs from REDACTED. */
@@ -61,13 +63,14 @@ export function describeSchema({ tables }: Pick<Layout, 'tables'>, definitions: 
 }
 
 function describeColumn(column: Column, definition: ColumnDefinition | undefined): ColumnDescription {
-  const { type, required, unique, plain, lookup, level, mask, token, group, file } = column
+  const { type, required, unique, plain, lookup, index, level, mask, token, group, file } = column
   const members = {
     type: type.name,
     required,
     unique,
     encrypted: plain === undefined,
     lookup: lookup !== undefined,
+    ...(index !== undefined && { index: 'sealed' as const }),
     redaction: level,
     masked: mask !== undefined,
     ...presentOnly({ requires: definition?.requires, tokenKind: token?.name, columnGroup: group }),

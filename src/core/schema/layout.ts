@@ -5,7 +5,7 @@ import { type CellSpecs, toCellSpecs } from '../sealing/cell-layout.ts'
 import { at, present } from '../util/lists.ts'
 import type { Period } from '../util/period.ts'
 import { type CatalogColumn, type CatalogSchema, type CatalogTable, hiddenOf } from './catalog-schema.ts'
-import { type Column, cellSize, layoutColumn, NAME_PART_LENGTH } from './column-layout.ts'
+import { type Column, type ColumnIndex, cellSize, layoutColumn, NAME_PART_LENGTH } from './column-layout.ts'
 import { type Convert, converterOf } from './converters.ts'
 import { type Owner, ownersOf } from './own-keys.ts'
 import { periodOf, retentionOf } from './retention.ts'
@@ -36,6 +36,12 @@ export interface UniqueKey {
   readonly names: readonly string[]
 }
 
+/** A column with a sealed index. The position of one that the schema of this process leaves out is -1: no record has a value of it here. */
+export interface IndexedColumn {
+  readonly column: Column
+  readonly index: ColumnIndex
+}
+
 /** One compiled table. */
 export interface Table {
   readonly name: string
@@ -63,6 +69,8 @@ export interface Table {
   readonly digestWritten: readonly Column[]
   /** Columns with plain values. */
   readonly plain: readonly Column[]
+  /** Columns whose sealed index writers keep, also those that the schema of this process leaves out. */
+  readonly indexed: readonly IndexedColumn[]
   /** The unique columns, each by itself, then those that are unique together. */
   readonly uniqueKeys: readonly UniqueKey[]
   /** How the subject of a record is found whose key seals it; undefined if the records are sealed with the key of the vault. */
@@ -108,12 +116,12 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   const tables = new Map<string, Table>()
   const erased = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
-  const storedCells = new Map([...(stored?.tables.values() ?? [])].map(({ objectId, cells }) => [objectId, cells]))
+  const storedTables = new Map([...(stored?.tables.values() ?? [])].map((table) => [table.objectId, table]))
   const owners = ownersOf(rules)
   for (const [name, definition] of Object.entries(definitions)) {
-    const context = { rules, owner: owners.get(name), storedCells: storedCells.get(definition.objectId) }
+    const context = { rules, owner: owners.get(name), stored: storedTables.get(definition.objectId) }
     const table = layoutTable(name, definition, context)
-    if (stored !== undefined && context.storedCells === undefined) {
+    if (stored !== undefined && context.stored === undefined) {
       erased.set(name, table)
       continue
     }
@@ -148,11 +156,11 @@ function isResolved({ origin, type }: Column): boolean {
 interface LayoutContext {
   readonly rules: SchemaRules
   readonly owner: Owner | undefined
-  /** The cells of the whole table, if the definition has a part of its columns. */
-  readonly storedCells: CellSpecs | undefined
+  /** The whole table, if the definition has a part of its columns. */
+  readonly stored: Table | undefined
 }
 
-function layoutTable(name: string, definition: CatalogTable, { rules, owner, storedCells }: LayoutContext): Table {
+function layoutTable(name: string, definition: CatalogTable, { rules, owner, stored }: LayoutContext): Table {
   let [positions, tokens] = [0, 0]
   const born = definition.formerly?.[0] ?? name
   const filling = definition.filling ?? []
@@ -160,7 +168,11 @@ function layoutTable(name: string, definition: CatalogTable, { rules, owner, sto
     const tokenPosition = one.definition.token === undefined ? -1 : tokens++
     return layoutColumn(born, column, { ...one, filling, position: positions++, tokenPosition, origin })
   }
-  const columns = Object.entries(definition.columns).map(([column, one]) => layout(column, one))
+  // The index of a column that was erased is gone with it.
+  const isErased = ({ objectId }: CatalogColumn) => stored?.columns.every((column) => column.objectId !== objectId) === true
+  const columns = Object.entries(definition.columns).map(([column, { index, ...one }]) =>
+    layout(column, index === undefined || isErased(one) ? one : { ...one, index }),
+  )
   const hidden = Object.values(definition.columns).flatMap((one, index) => {
     const origin = at(columns, index)
     return hiddenOf(one).map(({ convert, ...stored }) => ({
@@ -178,16 +190,19 @@ function layoutTable(name: string, definition: CatalogTable, { rules, owner, sto
   const uniqueKeys = uniqueKeysOf({ columns, byName }, rules.uniqueTogether?.[name] ?? [])
   const physicalName = `records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`
   const physical = layoutPhysical(physicalName, { columns: all, uniqueKeys })
+  const indexed = indexedOf(all, stored)
+  const integers = [...kept, ...indexed.map(({ index }) => index)].map(({ cell }) => cell)
   const shared = {
     owner,
     kept,
     uniqueKeys,
     name,
     objectId: definition.objectId,
-    cells: storedCells ?? toCellSpecs([...specs, ...gone], definition.grownAt, goneOrdinals),
+    indexed,
+    cells: stored?.cells ?? toCellSpecs([...specs, ...gone], definition.grownAt, goneOrdinals),
     physical: {
       ...physical,
-      columns: [...physical.columns, ...kept.map(({ cell }) => ({ name: cell, type: 'integer' as const }))],
+      columns: [...physical.columns, ...integers.map((cell) => ({ name: cell, type: 'integer' as const }))],
       indexes: [
         ...physical.indexes,
         ...kept.flatMap(({ cell, isFilling }) => (isFilling ? [] : [{ columns: [cell], unique: false }])),
@@ -201,7 +216,7 @@ function layoutTable(name: string, definition: CatalogTable, { rules, owner, sto
 
 /** Returns a table with these columns. */
 function tableOf(
-  shared: Pick<Table, 'name' | 'objectId' | 'owner' | 'cells' | 'physical' | 'kept' | 'uniqueKeys' | 'written'>,
+  shared: Pick<Table, 'name' | 'objectId' | 'owner' | 'cells' | 'physical' | 'kept' | 'indexed' | 'uniqueKeys' | 'written'>,
   columns: readonly Column[],
 ): Table {
   const byPhysical = new Map<string, Column>()
@@ -227,6 +242,16 @@ function tableOf(
     digestWritten: columns.filter((column) => column.writtenDigest !== undefined),
     plain: columns.filter((column) => column.plain !== undefined),
   }
+}
+
+/** Returns the columns with a sealed index: these, and those of the whole table that are not among them. */
+function indexedOf(columns: readonly Column[], stored: Table | undefined): IndexedColumn[] {
+  const own = columns.flatMap((column): IndexedColumn[] =>
+    column.writtenIndex === undefined ? [] : [{ column, index: column.writtenIndex }],
+  )
+  const known = new Set(own.map(({ index }) => index.objectId))
+  const others = (stored?.indexed ?? []).filter(({ index }) => !known.has(index.objectId))
+  return [...own, ...others.map(({ column, index }) => ({ column: { ...column, position: -1 }, index }))]
 }
 
 /** Returns the times of the rules of a table. A rule that names what the table does not have is of another process. */

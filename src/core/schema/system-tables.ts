@@ -1,4 +1,4 @@
-/** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, credentials, the audit trail, and slow work that runs. */
+/** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, credentials, the audit trail, sealed indexes, and slow work that runs. */
 import type { Filter, PhysicalTable } from '../ports/storage.ts'
 
 /** Stored tokens, drawn in a format or supplied by a caller: the digest of the text, and the object id and row id of its cell. The cell holds the text, sealed. */
@@ -212,6 +212,31 @@ export const SUBJECT_KEYS_APART: PhysicalTable = {
   indexes: [...SUBJECT_KEYS.indexes, { columns: ['check_at'], unique: false }],
 }
 
+/**
+ * What sealed indexes are made of, sealed. `space` is the object id of a table of records in a delta, which has what one commit changed in the indexes of that
+ * table, and the object id of an index in the head of a run. A row is never changed, but for the key that it is sealed with. `mark` is of the body that was
+ * stored: a row that was rolled back can have had the same id, and what is kept in memory is known by both.
+ */
+export const INDEX_RUNS: PhysicalTable = {
+  name: 'index_runs',
+  columns: [
+    { name: 'space', type: 'integer' },
+    { name: 'mark', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [{ columns: ['space'], unique: false }],
+}
+
+/** The blocks of runs, all of one size. `run` is the row id of the head. The ids of one run are in random order: they say nothing of the order of keys. */
+export const INDEX_BLOCKS: PhysicalTable = {
+  name: 'index_blocks',
+  columns: [
+    { name: 'run', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [{ columns: ['run'], unique: false }],
+}
+
 /** All system tables, except for the catalog. */
 export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   MARKER,
@@ -228,6 +253,8 @@ export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   MAINTENANCE,
   FORGOTTEN,
   SUBJECT_KEYS,
+  INDEX_RUNS,
+  INDEX_BLOCKS,
 ]
 
 /** Returns the filter of what belongs to these records, in a system table with `table_id` and `row_id`. */

@@ -25,6 +25,8 @@ export interface ExplainedSource {
   readonly storageFilter: string
   /** Why storage reads every row of the table, in a few words; undefined if an index finds its rows, or LIMIT ends the reading. */
   readonly wholeRead: string | undefined
+  /** Columns whose sealed index can find the rows. An estimate decides between it and reading every row, when the query runs. */
+  readonly sealedIndexes: readonly string[]
   /** Columns of the conditions that the vault evaluates on each row that storage returns. */
   readonly residualColumns: readonly string[]
   /** Columns of the join condition. */
@@ -109,6 +111,7 @@ const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
   page: 'storage applies filter, offset and limit',
   aggregate: 'storage computes the aggregates',
   column: 'one column is read and aggregated',
+  heads: 'sealed indexes have the aggregates, and no row is read',
   rows: 'rows are read until the limit is reached',
   sorted: 'every matching row is read, and the first in order are kept in memory',
   groups: 'every matching row is read, and each group is kept in memory',
@@ -144,6 +147,7 @@ function explainSource(plan: SourcePlan, naming: Naming, join: ExplainedJoin): E
     alias: source.alias,
     ...join,
     storageFilter: plan.filter.kind === 'all' ? 'every row' : printFilter(plan.filter, source.table, naming),
+    sealedIndexes: plan.candidates.flatMap(({ column }) => nameIn({ source: source.index, column }, naming)),
     residualColumns: columnsOf(residual).flatMap((ref) => nameIn(ref, naming)),
     openedColumns: namesOf(read.filter((column) => column.plain === undefined)),
     policyColumns: namesOf(policyColumns),
@@ -269,6 +273,7 @@ function printPlan({ sources, columns, strategy, order, limit, offset, hiddenCol
     `${source.joinKind} ${source.table}${source.alias === source.table ? '' : ` as ${source.alias}`}${printMethod(source)}`,
     `  storage filter: ${source.storageFilter}`,
     ...(source.wholeRead === undefined ? [] : [`  reads the whole table: ${source.wholeRead}`]),
+    ...listed('  sealed indexes', source.sealedIndexes),
     ...listed('  residual columns', source.residualColumns),
     ...listed('  opened columns', source.openedColumns),
     ...listed('  join columns', source.joinColumns),

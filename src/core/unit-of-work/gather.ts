@@ -7,6 +7,7 @@ import type { Scheduler } from '../ports/time.ts'
 import { AUDIT_EVENTS } from '../schema/system-tables.ts'
 import { append, required } from '../util/lists.ts'
 import { createTurnSaver } from '../util/time.ts'
+import { DeltaBatch, joinDeltas } from './delta-batch.ts'
 import type { Batch } from './unit-of-work.ts'
 
 /** Nothing of it is stored, and nothing is said about it: it runs by itself. */
@@ -212,30 +213,38 @@ function haveRowsOf(batches: readonly Batch[], error: unknown): boolean {
   return batches.some(({ table, rows }) => table === detail?.table && rows.length > 0)
 }
 
-/** Returns the rows of all inserts, one batch for each table, in the order in which the tables first occur. */
+/** Returns the rows of all inserts, one batch for each table, in the order in which the tables first occur, and one delta for each table of records. */
 export function mergeBatches(inserts: readonly { readonly batches: readonly Batch[] }[]): Batch[] {
   const [only] = inserts
   if (only !== undefined && inserts.length === 1) return [...only.batches]
   const tables = new Map<string, NewRow[]>()
+  const deltas: DeltaBatch[] = []
   for (const { batches } of inserts) {
-    for (const { table, rows } of batches) {
+    for (const batch of batches) {
+      if (batch instanceof DeltaBatch) {
+        deltas.push(batch)
+        continue
+      }
+      const { table, rows } = batch
       const merged = tables.get(table)
       if (merged === undefined) tables.set(table, [...rows])
       else append(merged, rows)
     }
   }
-  return [...tables].map(([table, rows]) => ({ table, rows }))
+  return [...[...tables].map(([table, rows]) => ({ table, rows })), ...joinDeltas(deltas)]
 }
 
+/** Returns the number of rows, without those of deltas: they are not sealed yet, and become one. */
 function countRows(batches: readonly Batch[]): number {
-  return batches.reduce((sum, { rows }) => sum + rows.length, 0)
+  return batches.reduce((sum, batch) => (batch instanceof DeltaBatch ? sum : sum + batch.rows.length), 0)
 }
 
 function isSmall(batches: readonly Batch[]): boolean {
   if (countRows(batches) > MAX_ROWS_TO_SHARE) return false
   let length = 0
-  for (const { rows } of batches) {
-    for (const row of rows) {
+  for (const batch of batches) {
+    if (batch instanceof DeltaBatch) continue
+    for (const row of batch.rows) {
       for (const column in row) {
         const cell = row[column]
         if (typeof cell === 'string' || cell instanceof Uint8Array) length += cell.length

@@ -40,7 +40,9 @@ type Catalog = Pick<CatalogFence, 'keys' | 'isCurrent' | 'assertKnownFormat'>
 export function unrecordedUnits(ports: UnrecordedPorts): UnitFactories {
   const { storage, scheduler, clock, isAlone, onCommit, catalog, trackReads } = ports
   const insert = groupInserts<GroupedInsert>({ scheduler, isAlone }, (inserts) => {
-    const work = (inner: Storage) => insertInOrder(inner, mergeBatches(inserts))
+    // Deltas are sealed before the writer is held.
+    const batches = mergeBatches(inserts).filter(({ rows }) => rows.length > 0)
+    const work = (inner: Storage) => insertInOrder(inner, batches)
     return noted(onCommit, changeIn(storage, catalog, oldestGeneration(inserts), work), () => inserts.length)
   })
   const turns = createTurns<Generation>((changes) => {

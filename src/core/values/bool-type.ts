@@ -32,6 +32,7 @@ export const boolType: ColumnType<boolean> = {
   canonical(value, out) {
     out.u8(value ? 1 : 0)
   },
+  fromCanonical: (bytes, start) => bytes[start] === 1,
   compare: (left, right) => Number(left) - Number(right),
   toCell: (value) => (value ? 1 : 0),
   fromCell: (cell) => numberCell(cell) !== 0,

@@ -1,5 +1,5 @@
 /** DATE, TIME and DATETIME, and the calendar that they share: years 0001 to 9999 of the Gregorian calendar, without leap seconds. */
-import { readUtf8 } from '../util/bytes.ts'
+import { readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnType, textCell, ValueError } from './column-type.ts'
 import { isDaySpelling, isTimeSpelling, withAsciiDigits } from './spelling.ts'
@@ -32,6 +32,7 @@ export const dateType: ColumnType<string> = {
   canonical(value, out) {
     out.i64(required(daysOf(value), 'The day of a DATE'))
   },
+  fromCanonical: (bytes, start) => dayText(Number(readI64(bytes, start))),
   compare: compareTexts,
   toCell: (value) => value,
   fromCell: textCell,
@@ -76,6 +77,10 @@ export const timeType: ColumnType<string> = {
   canonical(value, out) {
     out.i64(required(nanosOf(value), 'The time of a TIME'))
   },
+  fromCanonical(bytes, start) {
+    const nanos = Number(readI64(bytes, start))
+    return secondText(Math.floor(nanos / SECOND_NANOS)) + nanosText(nanos % SECOND_NANOS)
+  },
   compare: compareTexts,
   toCell: (value) => value,
   fromCell: textCell,
@@ -89,13 +94,16 @@ function nanosOf(text: string): number | undefined {
   const found = TIME.exec(text)
   if (found === null) return undefined
   const second = toSecond(Number(found[1]), Number(found[2]), Number(found[3]))
-  return second === undefined ? undefined : second * 1_000_000_000 + toNanos(found[4] ?? '')
+  return second === undefined ? undefined : second * SECOND_NANOS + toNanos(found[4] ?? '')
 }
 
 const INSTANT =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/
 
 const DAY_SECONDS = 86_400
+const SECOND_NANOS = 1_000_000_000
+/** Digits behind the point of a second, at most. */
+const FRACTION_DIGITS = 9
 
 const MESSAGE =
   'must be a date and time as RFC 3339 text with its offset, such as 2026-01-31T23:59:59.5+02:00, within years 0001 to 9999 UTC'
@@ -127,6 +135,7 @@ export const datetimeType: ColumnType<string> = {
     out.i64(seconds)
     out.u32(toNanos(fraction))
   },
+  fromCanonical: (bytes, start) => instantText(Number(readI64(bytes, start)), padded(readU32(bytes, start + 8), FRACTION_DIGITS)),
   // The Z is cut off: it would sort after the decimal point of a longer fraction.
   compare: (left, right) => compareTexts(left.slice(0, -1), right.slice(0, -1)),
   toCell: (value) => value.slice(0, -1),
@@ -233,7 +242,12 @@ function fractionText(digits: string): string {
 
 /** Returns the nanoseconds of zero to nine digits after the decimal point. */
 function toNanos(digits: string): number {
-  return Number(digits.padEnd(9, '0'))
+  return Number(digits.padEnd(FRACTION_DIGITS, '0'))
+}
+
+/** Returns nanoseconds below a second as the text of a fraction: the inverse. */
+function nanosText(nanos: number): string {
+  return fractionText(padded(nanos, FRACTION_DIGITS))
 }
 
 /** Compares two canonical texts of one kind. Both are ASCII and written from the largest unit down. Returns -1, 0 or 1. */

@@ -96,6 +96,8 @@ export interface ColumnType<Value> {
   read(bytes: Uint8Array, start: number, end: number): Value
   /** Writes the bytes for the digest: equal for equal values and only for them. */
   canonical(value: Value, out: ByteWriter): void
+  /** Returns the value of canonical bytes from `start` on. Absent: they are of many lengths, or not of one value. */
+  fromCanonical?(bytes: Uint8Array, start: number): Value
   /** Returns a negative number, zero or a positive number; undefined if values of this type have no order. */
   compare(left: Value, right: Value): number | undefined
   /** Returns the cell of a plain column. Cells order as the values do. */

@@ -43,6 +43,7 @@ export const integerType: ColumnType<number | bigint> = {
   canonical(value, out) {
     out.i64(value)
   },
+  fromCanonical: readI64,
   compare: (left, right) => (left < right ? -1 : left > right ? 1 : 0),
   toCell: (value) => value,
   fromCell: numberCell,
@@ -83,12 +84,9 @@ export const floatType: ColumnType<number> = {
     return finite(Number(text))
   },
   write: writeDouble,
-  read(bytes, start) {
-    SCRATCH.setUint32(0, readU32(bytes, start))
-    SCRATCH.setUint32(4, readU32(bytes, start + 4))
-    return SCRATCH.getFloat64(0)
-  },
+  read: readDouble,
   canonical: writeDouble,
+  fromCanonical: readDouble,
   compare: (left, right) => (left < right ? -1 : left > right ? 1 : 0),
   toCell: (value) => value,
   fromCell: (cell) => Number(numberCell(cell)),
@@ -105,6 +103,12 @@ function writeDouble(value: number, out: ByteWriter): void {
   SCRATCH.setFloat64(0, value)
   out.u32(SCRATCH.getUint32(0))
   out.u32(SCRATCH.getUint32(4))
+}
+
+function readDouble(bytes: Uint8Array, start: number): number {
+  SCRATCH.setUint32(0, readU32(bytes, start))
+  SCRATCH.setUint32(4, readU32(bytes, start + 4))
+  return SCRATCH.getFloat64(0)
 }
 
 function finite(value: number): number {

@@ -9,6 +9,7 @@ import type { Entropy, Hash, KeyProvider, KeyRingFactory } from '../ports/crypto
 import type { Log, Metrics, Tracing } from '../ports/observability.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Clock, Scheduler, Stopwatch, Timer } from '../ports/time.ts'
+import type { ReadCosts } from '../queries/candidate-rows.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import type { SchemaChanges } from '../schema-change/open-schema.ts'
@@ -93,6 +94,8 @@ export type OpenOptions<S extends SchemaDefinition, Role extends string = string
   readonly keyRingFactory: KeyRingFactory
   readonly hash: Hash
   readonly scheduler: Scheduler
+  /** What reading costs, by which queries choose their indexes. Default: as it was measured. */
+  readonly readCosts?: ReadCosts
   readonly stopwatch: Stopwatch
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector

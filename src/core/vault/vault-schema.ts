@@ -119,11 +119,12 @@ export function applyAtOpening(
 function assertPlanned(plan: SchemaPlan, now: SchemaPlan): void {
   const [first] = [...plan.refusals, ...now.refusals]
   if (first !== undefined) throw refusal(first)
-  const known = new Set(plan.steps.map(keyOf))
+  // What a column had is named by its table once the column has it no more.
+  const known = new Set(plan.steps.flatMap((step) => [keyOf(step), keyOf({ ...step, column: undefined })]))
   if (now.steps.every((step) => known.has(keyOf(step)))) return
   throw fault('aborted')`The stored schema was changed since this plan was made. Plan again.`
 }
 
-function keyOf({ table, column, what }: SchemaStep): string {
+function keyOf({ table, column, what }: Pick<SchemaStep, 'table' | 'what'> & { readonly column?: string | undefined }): string {
   return JSON.stringify([table, column, what])
 }

@@ -4,9 +4,12 @@ import { digestPresent } from '../barrier/digest-values.ts'
 import { hasImpossibleVersion } from '../barrier/record-errors.ts'
 import { bodyOf, type OpenRows, openRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf, type TokenMetadata } from '../barrier/token-metadata.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import { isVaultError } from '../errors.ts'
 import { tryOpenFileRow } from '../file-store/file-rows.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
@@ -14,6 +17,19 @@ import { sameBytes } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import type { StoredFile } from '../values/file-type.ts'
 import type { RecordFindingKind, Suspicion } from './record-findings.ts'
+
+/** The dependencies of a verification. */
+export interface Verifying extends Omit<ReadingContext, 'layout'> {
+  /** The schema as this process knows it, which can change meanwhile: each slice goes by what it is then. */
+  readonly live: LiveSchema
+  readonly catalog: Pick<CatalogFence, 'reload' | 'isCurrent' | 'keys'>
+  readonly storage: StorageReads
+}
+
+/** Returns a table as the schema has it now; undefined if it was erased meanwhile. */
+export function tableNow({ live }: Pick<Verifying, 'live'>, objectId: number): Table | undefined {
+  return [...live.layout.tables.values()].find((table) => table.objectId === objectId)
+}
 
 /** Some rows of a table, opened. */
 export interface OpenedPage {

@@ -22,6 +22,9 @@ export type RecordFindingKind =
   | 'missing_file'
   | 'wrong_file'
   | 'duplicate_value'
+  | 'missing_entry'
+  | 'unexpected_entry'
+  | 'unreadable_index'
 
 /** One finding. It names where, and never holds a value or a token. */
 export interface RecordFinding {
@@ -29,7 +32,10 @@ export interface RecordFinding {
   readonly table: string
   /** Absent if the whole record is concerned. */
   readonly column?: string
-  /** Id of the record; absent for a stored token of a transient value that does not exist. The record of an `unexpected_token` may not exist. */
+  /**
+   * Id of the record; absent for a stored token of a transient value that does not exist, and for a whole index. The record of an `unexpected_token` or an
+   * `unexpected_entry` may not exist.
+   */
   readonly id?: string
 }
 

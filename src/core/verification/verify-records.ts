@@ -1,29 +1,19 @@
-/** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
+/** Verifies stored records: that each opens, and agrees with its digests, its stored tokens, its transient values and its sealed indexes. */
 import { isForgotten, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { bodyOf } from '../barrier/reveal.ts'
-import type { CatalogFence } from '../catalog/catalog-fence.ts'
-import type { LiveSchema } from '../catalog/live-schema.ts'
 import type { Job } from '../maintenance/job.ts'
 import { countRows, createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
-import type { Row, StorageReads } from '../ports/storage.ts'
-import type { ReadingContext } from '../row-access/evaluate-access.ts'
+import type { Row } from '../ports/storage.ts'
 import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { groupBy, required } from '../util/lists.ts'
 import { assertNotAborted } from '../util/signal.ts'
 import { checkDuplicates, type UnindexedValues } from './check-duplicates.ts'
-import { checkFiles, openPage } from './check-records.ts'
+import { checkIndexes } from './check-indexes.ts'
+import { checkFiles, openPage, tableNow, type Verifying } from './check-records.ts'
 import { checkStoredTokens } from './check-stored-tokens.ts'
 import { RecordFindings, type RecordVerificationResult, type Suspicion } from './record-findings.ts'
-
-/** The dependencies of a verification. */
-export interface Verifying extends Omit<ReadingContext, 'layout'> {
-  /** The schema as this process knows it, which can change meanwhile: each slice goes by what it is then. */
-  readonly live: LiveSchema
-  readonly catalog: Pick<CatalogFence, 'reload' | 'isCurrent' | 'keys'>
-  readonly storage: StorageReads
-}
 
 /** Rows of the first slice of a table: each can be large, and all its values are opened. */
 const FIRST_ROWS = 4
@@ -66,14 +56,10 @@ export async function verifyRecords(
       forgottenCount += rows.filter((row) => isForgotten(context.barrier, bodyOf(row))).length
       await job.advance({ rows: rows.length, table: tableNow(context, objectId)?.name })
     }
+    await checkIndexes(context, objectId, { findings, job })
   }
   await verifyTokenRows(context, { tables: tables.flatMap(({ objectId }) => tableNow(context, objectId) ?? []), findings, job })
   return findings.result({ recordCount, forgottenCount })
-}
-
-/** Returns a table as the schema has it now; undefined if it was erased meanwhile. */
-function tableNow({ live }: Pick<Verifying, 'live'>, objectId: number): Table | undefined {
-  return [...live.layout.tables.values()].find((table) => table.objectId === objectId)
 }
 
 /** Rows of one table to check. */

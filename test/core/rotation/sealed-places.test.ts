@@ -3,10 +3,11 @@ import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
+import { sealDelta } from '../../../src/core/index-runs/delta.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { resealPass } from '../../../src/core/rotation/reseal-pass.ts'
 import { sealedPlaces } from '../../../src/core/rotation/sealed-places.ts'
-import { readVersion } from '../../../src/core/sealing/envelope.ts'
+import { readVersion, sealEntry } from '../../../src/core/sealing/envelope.ts'
 import { makeKeys } from '../../../src/core/subject-keys/key-rows.ts'
 import { insertForgotten } from '../../../src/core/subjects/forgotten-rows.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
@@ -63,9 +64,12 @@ it('every place holds a body when something of each kind is sealed, and every co
   const { storage, interpose } = interposedStorage(sound)
   const vault = await openRotating(storage)
   const { ids } = await fillRotating(vault, 5)
-  // No subject of this vault has a key of its own, or was forgotten.
+  // No subject of this vault has a key of its own, or was forgotten, and no column has a sealed index.
   const { barrier } = await catalogOf(storage)
   await storage.insert('subject_keys', (await makeKeys(storage, barrier, { objectId: 1 }, [1])).rows)
+  await storage.insert('index_runs', [sealDelta(barrier, 1, { objectId: 1 }, [])])
+  const block = sealEntry({ ...barrier, kind: 'block', id: 1 }, new Uint8Array(100))
+  await storage.insert('index_blocks', [{ id: 1, run: 2, body: block }])
   await insertForgotten(storage, barrier, Date.now(), { tableId: 1, rowId: 1, receipt: RECEIPT })
   await vault.as(OWNER).revokeCredential({ jti: 'a', expiresAt: Date.now() + 60_000 })
   await vault.credentials.spendOnce('nonce', Date.now() + 60_000)

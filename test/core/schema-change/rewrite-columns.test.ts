@@ -259,6 +259,9 @@ const REFUSED: readonly (readonly [object, object, SchemaMoves, string])[] = [
   [column.string({ token: 'transient' }), column.string({ token: 'random' }), {}, 'transient'],
   [column.string(), column.string({ encrypted: false, required: true }), {}, 'of its own'],
   [column.string(), column.string({ encrypted: false }), { convert: { 't.c': 'toText' } }, 'converter'],
+  [column.integer({ index: 'sealed' }), column.float({ index: 'sealed' }), {}, 'Drop the index first'],
+  [column.string({ index: 'sealed' }), column.string({ encrypted: false }), {}, 'Drop the index first'],
+  [column.string({ index: 'sealed' }), column.string({ token: 'random' }), {}, 'in a change of its own'],
   [column.file(), column.string(), {}, 'files'],
   [column.file(), column.file(), { drop: { 't.c': 'erase' } }, 'the schema has it'],
 ]

@@ -45,6 +45,29 @@ const named: readonly [why: string, tables: unknown, says: readonly string[]][] 
     ['option "unique" of column "a" of table "t" must be true or false'],
   ],
   [
+    'an index of another kind',
+    { t: { a: { type: 'STRING', index: 'plain' } } },
+    ['option "index" of column "a" of table "t" must be true, false or \'sealed\''],
+  ],
+  [
+    'an index of the database over sealed values',
+    { t: { a: { type: 'STRING', index: true } } },
+    ["index: true is for plain columns; set searchable: true, or index: 'sealed', on an encrypted column"],
+  ],
+  [
+    'a sealed index over plain values',
+    { t: { a: column.date({ encrypted: false, index: 'sealed' }) } },
+    ["index: 'sealed' is for encrypted columns; set index: true on a plain column"],
+  ],
+  ['a sealed index over JSON', { t: { a: column.json({ index: 'sealed' }) } }, ['JSON and ARRAY columns have no order']],
+  ['a sealed index over lists', { t: { a: column.array({ index: 'sealed' }) } }, ['JSON and ARRAY columns have no order']],
+  ['a sealed index over files', { t: { a: { type: 'FILE', index: 'sealed' } } }, ['type FILE, which has no option "index"']],
+  [
+    'a sealed index over transient values',
+    { t: { a: column.string({ token: 'transient', index: 'sealed' }) } },
+    ['a transient column has no index, which would outlive its values'],
+  ],
+  [
     'an unknown level',
     { t: { a: column.string({ redaction: 'HIDDEN' as never }) } },
     ['must be one of PLAIN_TEXT, MASKED, REDACTED.'],

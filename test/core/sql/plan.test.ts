@@ -117,7 +117,7 @@ describe('a plan', () => {
     expect(plan.sources).toEqual([
       {
         ...{ table: 'people', alias: 'people', joinKind: 'from', joinMethod: 'none', storageFilter: '(city > ? and city <> ?)' },
-        ...{ residualColumns: [], openedColumns: [], policyColumns: [], joinColumns: [], postJoinColumns: [] },
+        ...{ sealedIndexes: [], residualColumns: [], openedColumns: [], policyColumns: [], joinColumns: [], postJoinColumns: [] },
         wholeRead: 'city has no index',
       },
     ])

@@ -30,7 +30,7 @@ export function clockAfter(kills: number): Clock {
 
 /** The columns of the table that changes. */
 export const COLUMNS = {
-  key: column.string({ ...PLAIN, unique: true }),
+  key: column.string({ ...PLAIN, unique: true, index: 'sealed' }),
   name: column.string(PLAIN),
   found: column.string({ ...PLAIN, searchable: true }),
   once: column.string({ ...PLAIN, unique: true }),
@@ -162,6 +162,21 @@ export const KINDS: readonly Kind[] = [
     name: 'index off',
     after: schemaOf({ ...COLUMNS, size: column.integer({ ...PLAIN, encrypted: false }) }),
     findsNot: ['size'],
+    steps: ['erase'],
+  },
+  {
+    name: 'add sealed index',
+    after: schemaOf({ ...COLUMNS, name: column.string({ ...PLAIN, index: 'sealed' }) }),
+    steps: ['fill'],
+  },
+  {
+    name: 'add a column with a sealed index',
+    after: schemaOf({ ...COLUMNS, rank: column.integer({ ...PLAIN, index: 'sealed' }) }),
+    steps: ['now', 'fill'],
+  },
+  {
+    name: 'drop sealed index',
+    after: schemaOf({ ...COLUMNS, key: column.string({ ...PLAIN, unique: true }) }),
     steps: ['erase'],
   },
   { name: 'column kept', after: schemaOf(WITHOUT_NAME), moves: { drop: { 'people.name': 'keep' } }, steps: [] },

@@ -1,0 +1,150 @@
+/** Deltas: what one commit changed in the indexes of a table, as one sealed row. */
+import type { KeyRing } from '../ports/crypto.ts'
+import type { NewRow } from '../ports/storage.ts'
+import { sealEntry } from '../sealing/envelope.ts'
+import { ByteWriter, readU16, readU32 } from '../util/bytes.ts'
+import { required } from '../util/lists.ts'
+import { EntryList, type Segment } from './segment.ts'
+
+/** The first byte of the content of a row of INDEX_RUNS: what it is. A claim holds the row of a run while its blocks are written. */
+export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4 } as const
+/** Bytes of the kind, and of the space, in front of each content: the column `space` is not bound to the row. */
+export const PREFIX_BYTES = 5
+
+/** Bytes of an index and a length in front of the entries of a part. */
+const PART_BYTES = 8
+/** Bytes of a row id. */
+const ROW_BYTES = 6
+/** The bit in the length of a key that says that the value went. */
+const WENT = 0x80
+/** Bytes of the first buffer of a part. Most are of one row. */
+const FIRST_BYTES = 96
+
+/** Steps of the lengths of deltas and heads: the small one up to one large one. A delta of one row has one length, whatever its values are. */
+const SMALL_STEP = 512
+const LARGE_STEP = 4096
+
+/** What one write changes in the indexes of a table. */
+export class IndexChanges {
+  readonly #parts = new Map<number, { readonly entries: ByteWriter; count: number }>()
+
+  /** Notes that a row has a value with this key from now on. */
+  add(index: number, key: Uint8Array, row: number): void {
+    this.#put(index, key.length, key, row)
+  }
+
+  /** Notes that a row no longer has its value with this key. */
+  remove(index: number, key: Uint8Array, row: number): void {
+    this.#put(index, key.length | WENT, key, row)
+  }
+
+  /** Number of changes. */
+  get length(): number {
+    let length = 0
+    for (const { count } of this.#parts.values()) length += count
+    return length
+  }
+
+  /** Writes each index with its changes, in the order in which they came: their length depends on nothing but the lengths of keys. */
+  writeTo(out: ByteWriter): void {
+    for (const [index, { entries }] of this.#parts) {
+      out.u32(index)
+      out.u32(entries.length)
+      out.raw(entries.bytes.subarray(0, entries.length))
+    }
+  }
+
+  #put(index: number, head: number, key: Uint8Array, row: number): void {
+    let part = this.#parts.get(index)
+    if (part === undefined) {
+      part = { entries: new ByteWriter(FIRST_BYTES), count: 0 }
+      this.#parts.set(index, part)
+    }
+    const { entries } = part
+    entries.u8(head)
+    entries.raw(key)
+    writeRow(entries, row)
+    part.count++
+  }
+}
+
+/** Writes a row id in ROW_BYTES. */
+export function writeRow(out: ByteWriter, row: number): void {
+  const high = Math.floor(row / 0x1_0000_0000)
+  out.u8(high >>> 8)
+  out.u8(high & 0xff)
+  out.u32(row >>> 0)
+}
+
+/** Returns the row id that `writeRow` wrote. */
+export function readRow(bytes: Uint8Array, at: number): number {
+  return readU16(bytes, at) * 0x1_0000_0000 + readU32(bytes, at + 2)
+}
+
+/** Writes zeros up to the next step of the lengths of deltas and heads. */
+export function padToStep(out: ByteWriter): void {
+  const step = out.length <= LARGE_STEP ? SMALL_STEP : LARGE_STEP
+  const padded = Math.ceil(out.length / step) * step
+  out.reserve(padded - out.length)
+  out.bytes.fill(0, out.length, padded)
+  out.length = padded
+}
+
+/** The keys that seal rows of indexes. `vault` is the 16-byte digest of the vault id. */
+export interface SealingKeys {
+  readonly ring: KeyRing
+  readonly vault: Uint8Array
+}
+
+/** Seals the changes of several writes of one table and one commit as one row of INDEX_RUNS. */
+export function sealDelta(
+  keys: SealingKeys,
+  id: number,
+  table: { readonly objectId: number },
+  changes: readonly IndexChanges[],
+): NewRow {
+  const out = new ByteWriter(SMALL_STEP)
+  out.u8(CONTENTS.delta)
+  out.u32(table.objectId)
+  for (const one of changes) one.writeTo(out)
+  padToStep(out)
+  const content = out.bytes.subarray(0, out.length)
+  const row = sealRun(keys, { id, space: table.objectId, content })
+  content.fill(0)
+  return row
+}
+
+/** Returns a row of INDEX_RUNS with this content. */
+export function sealRun(
+  { ring, vault }: SealingKeys,
+  { id, space, content }: { readonly id: number; readonly space: number; readonly content: Uint8Array },
+): NewRow {
+  const body = sealEntry({ ring, vault, kind: 'run', id }, content)
+  // The last bytes of the tag are as random as a nonce, and of this body alone.
+  return { id, space, mark: readRow(body, body.length - ROW_BYTES), body }
+}
+
+/** Returns what a delta has of each index, by its object id. */
+export function readDelta(content: Uint8Array): ReadonlyMap<number, Segment> {
+  const lists = new Map<number, EntryList>()
+  for (let at = PREFIX_BYTES; at + PART_BYTES <= content.length; ) {
+    const index = readU32(content, at)
+    // No index has the number 0: from here on there are zeros.
+    if (index === 0) break
+    const list = lists.get(index) ?? new EntryList(content)
+    lists.set(index, list)
+    const end = at + PART_BYTES + readU32(content, at + 4)
+    readEntries(content, at + PART_BYTES, end, list)
+    at = end
+  }
+  return new Map([...lists].map(([index, list]) => [index, list.sorted()]))
+}
+
+function readEntries(content: Uint8Array, start: number, end: number, list: EntryList): void {
+  for (let at = start; at < end; ) {
+    const head = required(content[at++])
+    const keyEnd = at + (head & ~WENT)
+    list.add(at, keyEnd, readRow(content, keyEnd), (head & WENT) === 0 ? 1 : -1)
+    at = keyEnd + ROW_BYTES
+  }
+}

@@ -1,0 +1,44 @@
+/** What a write changes in the sealed indexes of a table, as a batch that is stored with it. */
+import { type IndexChanges, sealDelta } from '../index-runs/delta.ts'
+import type { KeyRing } from '../ports/crypto.ts'
+import type { NewRow } from '../ports/storage.ts'
+import { INDEX_RUNS } from '../schema/system-tables.ts'
+import type { Batch } from './unit-of-work.ts'
+
+/** The changes of a write, and the row that it has for them. */
+export interface DeltaInput {
+  /** The keys of now: what waits for a commit is sealed with those of then. */
+  readonly to: { readonly ring: KeyRing; readonly vault: Uint8Array }
+  readonly table: { readonly objectId: number }
+  readonly id: number
+  readonly changes: readonly IndexChanges[]
+}
+
+/** One row, which is sealed when it is read first: those of several callers of a commit become one before. */
+export class DeltaBatch implements Batch {
+  readonly table = INDEX_RUNS.name
+  readonly input: DeltaInput
+  #rows: readonly NewRow[] | undefined
+
+  constructor(input: DeltaInput) {
+    this.input = input
+  }
+
+  get rows(): readonly NewRow[] {
+    const { to, id, table, changes } = this.input
+    this.#rows ??= [sealDelta(to, id, table, changes)]
+    return this.#rows
+  }
+}
+
+/** Returns one batch for each table of records, with the changes of all of its batches. */
+export function joinDeltas(batches: readonly DeltaBatch[]): readonly DeltaBatch[] {
+  const joined = new Map<number, DeltaBatch>()
+  for (const batch of batches) {
+    const { input } = batch
+    const first = joined.get(input.table.objectId)
+    const all = first && new DeltaBatch({ ...first.input, changes: [...first.input.changes, ...input.changes] })
+    joined.set(input.table.objectId, all ?? batch)
+  }
+  return [...joined.values()]
+}
