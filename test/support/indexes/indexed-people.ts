@@ -72,13 +72,14 @@ export async function storedKeys(vault: LooseVault, name: TableName): Promise<Re
     }
   }
   for (const head of heads) {
-    if (head.kind === 'delta')
-      for (const [index, segment] of head.segments)
-        if (spaces.includes(index)) add(index, segment)
-        else if (head.kind === 'small') add(head.space, head.segment)
-        else if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
+    if (head.kind === 'delta') for (const [index, segment] of head.segments) add(index, segment)
+    else if (head.kind === 'small') add(head.space, head.segment)
+    else if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
   }
-  return new Map([...sums].filter(([, weight]) => weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
+  const isLive = (text: string): boolean => indexes.some(({ objectId: index }) => text.startsWith(`${index} `))
+  return new Map(
+    [...sums].filter(([text, weight]) => weight !== 0 && isLive(text)).sort(([left], [right]) => (left < right ? -1 : 1)),
+  )
 }
 
 /** Returns the number of deltas of a table. */
