@@ -60,7 +60,7 @@ export type {
   ValueColumn,
 } from './core/schema/infer.ts'
 export type { QueryPlan } from './core/sql/explain-plan.ts'
-export { type SqlQuery, sql } from './core/sql/sql.ts'
+export { escapeLike, type SqlQuery, sql } from './core/sql/sql.ts'
 export type { TokenDefinition } from './core/tokens/token-kind.ts'
 export type { Signal } from './core/util/signal.ts'
 export type { JsonInput, JsonValue } from './core/values/column-type.ts'

@@ -50,7 +50,7 @@ export const MAX_PATTERNS = 128
 export const DEFAULT_MAX_ROWS = 1_000_000
 /** Default time limit of a query, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30_000
-/** Default limit of the estimated memory for the joins of a query, in bytes. */
+/** Default limit of the estimated memory for the joins, the order and the groups of a query, in bytes. */
 export const DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 /** Maximum length of a file that a column can allow, in bytes: 1 TiB. */
 export const MAX_FILE_BYTES = 2 ** 40
@@ -63,7 +63,7 @@ export const MAX_FILE_NAME_LENGTH = 255
 /** Validity of a ticket to upload or download a file, in minutes. Source: specification, "Limits". */
 export const TICKET_MINUTES = 15
 
-/** Limits of queries. The application can set them. */
+/** Limits of queries, and whether their language has the extensions. The application can set them. */
 export interface QueryLimits {
   /** Maximum number of records that a query returns; one without LIMIT, or with a higher one, returns as many. Default 25. */
   readonly maxQueryRecords: number
@@ -75,6 +75,8 @@ export interface QueryLimits {
   readonly maxQueryNesting: number
   /** Maximum number of tables in a query. Default 8. */
   readonly maxQueryTables: number
+  /** Whether queries have ORDER BY, GROUP BY and what else the specification's language lacks. Source: docs/sql.md. Default true. */
+  readonly queryExtensions: boolean
 }
 
 /** The default limits of queries. The texts of policies have the same. */
@@ -84,4 +86,5 @@ export const QUERY_LIMITS: QueryLimits = {
   maxQueryLexemes: MAX_LEXEMES,
   maxQueryNesting: MAX_NESTING,
   maxQueryTables: MAX_JOINED_TABLES,
+  queryExtensions: true,
 }

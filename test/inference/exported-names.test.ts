@@ -96,7 +96,7 @@ export const change = (id: string, fields: Parameters<typeof session.updateOne<'
 const program = openProgram(Object.values(ENTRY_POINTS), { [HELPERS]: helpers })
 
 /** Names that the main entry point may have. A type that only appears inside another is reached through it. */
-const MAX_NAMES = 122
+const MAX_NAMES = 123
 
 it('has few names at the main entry point', () => {
   const file = program.getSourceFiles().find(({ fileName }) => fileName.endsWith('/src/index.ts'))

@@ -59,7 +59,9 @@ function not(question: Question): Question {
   }
 }
 
-function comparison(column: string, operator: '=' | '<>' | '<' | '>', value: Exclude<Cell, null>): Question {
+type Comparison = Extract<Filter, { readonly kind: 'compare' }>
+
+function comparison(column: string, operator: Comparison['operator'], value: Exclude<Cell, null>): Question {
   return (row) => {
     const cell = row[column] ?? null
     if (cell === null) return undefined
@@ -71,8 +73,12 @@ function comparison(column: string, operator: '=' | '<>' | '<' | '>', value: Exc
         return order !== 0
       case '<':
         return order < 0
+      case '<=':
+        return order <= 0
       case '>':
         return order > 0
+      case '>=':
+        return order >= 0
       default:
         return unreachable(operator)
     }

@@ -308,7 +308,7 @@ function compareExpression(
   const index = operator === '<>' ? undefined : partialIndex(dialect, shape, name)
   const parts =
     index &&
-    sql`${index.part(column)} ${sql.raw(operator === '=' ? '=' : `${operator}=`)} ${index.part(sql.val(slots.next()))} and `
+    sql`${index.part(column)} ${sql.raw(operator.endsWith('=') ? operator : `${operator}=`)} ${index.part(sql.val(slots.next()))} and `
   const value = sql.val(slots.next())
   const shown = operator === '=' ? (dialect.equalTo?.(value) ?? value) : value
   return sql<SqlBool>`(${parts ?? sql``}${column} ${sql.raw(operator)} ${shown})`

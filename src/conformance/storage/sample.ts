@@ -43,6 +43,8 @@ export const equal = (column: string, value: Present): Filter => ({ kind: 'compa
 export const unequal = (column: string, value: Present): Filter => ({ kind: 'compare', column, operator: '<>', value })
 export const below = (column: string, value: Present): Filter => ({ kind: 'compare', column, operator: '<', value })
 export const above = (column: string, value: Present): Filter => ({ kind: 'compare', column, operator: '>', value })
+export const atMost = (column: string, value: Present): Filter => ({ kind: 'compare', column, operator: '<=', value })
+export const atLeast = (column: string, value: Present): Filter => ({ kind: 'compare', column, operator: '>=', value })
 export const among = (column: string, values: readonly Present[]): Filter => ({ kind: 'in', column, values })
 export const isNull = (column: string): Filter => ({ kind: 'isNull', column })
 export const not = (filter: Filter): Filter => ({ kind: 'not', filter })

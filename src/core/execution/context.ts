@@ -8,8 +8,10 @@ import type { Caller } from '../policy/caller.ts'
 import type { Policy } from '../policy/compile-policy.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log, Tracing } from '../ports/observability.ts'
+import type { ReadCosts } from '../queries/candidate-rows.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { SchemaDescription } from '../schema/describe-schema.ts'
+import type { HeadCache } from '../sealed-index/index-rows.ts'
 import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { JoinedCalls } from './joined-calls.ts'
@@ -31,8 +33,8 @@ export interface Limits extends QueryLimits {
   readonly maxRowsRead: number
   /** Time that a query can take, in milliseconds, if its own `budget.timeoutMs` says nothing else. Default 30,000. */
   readonly queryTimeoutMs: number
-  /** Estimated memory of the rows that the joins of a query buffer, in bytes, if its own `budget.maxBytes` says nothing else. Default 256 MiB. */
-  readonly maxJoinBytes: number
+  /** Estimated memory of what a query keeps for its joins, order and groups, in bytes, if its own `budget.maxBytes` says nothing else. Default 256 MiB. */
+  readonly maxQueryBytes: number
 }
 
 /** One caller's session, by one layout. */
@@ -57,6 +59,10 @@ export interface SessionContext extends ReadingContext {
   /** Returns a stored credential; undefined if it does not exist. Absent in a session inside a transaction, which reads its own storage. */
   readonly findCredential?: (keyId: string) => Promise<Pick<ListedCredential, 'name' | 'expiresAt'> | undefined>
   readonly files: SessionFiles
+  /** Heads of sealed indexes that were read; in a session inside a transaction, those of its own. */
+  readonly indexHeads: HeadCache
+  /** What reading costs, by which queries choose their indexes. Default: as it was measured. */
+  readonly readCosts: ReadCosts | undefined
   /** Names this process in the list of jobs. */
   readonly processName: string
   /** Undefined in a session inside a transaction, whose calls are not joined. */

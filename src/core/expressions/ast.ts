@@ -68,18 +68,20 @@ export const PRECEDENCE: Readonly<Record<Expression['kind'], number>> = {
   truth: 4,
 }
 
-/** The operator of a predicate. It has a left operand and, except for `isNull`, a right operand. */
+/** The operator of a predicate. It has a left operand and, except for `isNull`, at least one right operand. */
 export type Relation =
-  | { readonly kind: 'compare'; readonly operator: Comparator }
+  | { readonly kind: 'compare'; readonly operator: Comparator; readonly isNegated: boolean }
   | { readonly kind: 'like'; readonly ignoresCase: boolean; readonly isNegated: boolean }
   | { readonly kind: 'isNull'; readonly isNegated: boolean }
   | { readonly kind: 'hasKey' }
+  | { readonly kind: 'in'; readonly isNegated: boolean }
+  | { readonly kind: 'between'; readonly isNegated: boolean }
 
 /** Relations written as a symbol. */
 export const SIGN_RELATIONS: ReadonlyMap<string, Relation> = new Map<string, Relation>([
-  ['=', { kind: 'compare', operator: '=' }],
-  ['<', { kind: 'compare', operator: '<' }],
-  ['>', { kind: 'compare', operator: '>' }],
+  ['=', { kind: 'compare', operator: '=', isNegated: false }],
+  ['<', { kind: 'compare', operator: '<', isNegated: false }],
+  ['>', { kind: 'compare', operator: '>', isNegated: false }],
   ['?', { kind: 'hasKey' }],
 ])
 
@@ -89,6 +91,19 @@ export const WORD_RELATIONS: ReadonlyMap<string, Relation> = new Map<string, Rel
   ['ilike', { kind: 'like', ignoresCase: true, isNegated: false }],
   ['isnull', { kind: 'isNull', isNegated: false }],
   ['notnull', { kind: 'isNull', isNegated: true }],
+])
+
+/**
+ * Relations of the extensions of queries, by word or symbol. Each is parsed to what it means in the relations above: `a <= b` is `not` of
+ * `a > b`, also where one of them is null.
+ */
+export const EXTENDED_RELATIONS: ReadonlyMap<string, Relation> = new Map<string, Relation>([
+  ['<=', { kind: 'compare', operator: '>', isNegated: true }],
+  ['>=', { kind: 'compare', operator: '<', isNegated: true }],
+  ['<>', { kind: 'compare', operator: '=', isNegated: true }],
+  ['!=', { kind: 'compare', operator: '=', isNegated: true }],
+  ['in', { kind: 'in', isNegated: false }],
+  ['between', { kind: 'between', isNegated: false }],
 ])
 
 /** An operand that is no column. */

@@ -160,11 +160,11 @@ function plainTest(
   { column, operator, value }: Pick<Extract<Filter, { readonly kind: 'compare' }>, 'column' | 'value'> & { operator: Comparator },
   wanted: boolean,
 ): ConditionFilter {
-  const filter: Filter = { kind: 'compare', column, operator, value }
-  if (wanted) return { filter, isExact: true }
-  if (operator === '=') return { filter: { kind: 'compare', column, operator: '<>', value }, isExact: true }
-  return { filter: { kind: 'not', filter }, isExact: true }
+  return { filter: { kind: 'compare', column, operator: wanted ? operator : NEGATED[operator], value }, isExact: true }
 }
+
+/** The operators that are true where the others are false. */
+const NEGATED = { '=': '<>', '<': '>=', '>': '<=' } as const
 
 /** Each id belongs to exactly one row, so both equality and its negation are exact. */
 function idTest(id: unknown, wanted: boolean, cells: FilterCells): ConditionFilter {

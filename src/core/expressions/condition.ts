@@ -43,9 +43,14 @@ export type Condition =
 export function columnsOf(condition: Condition): readonly ColumnRef[] {
   const found: ColumnRef[] = []
   eachRef(condition, (ref) => {
-    if (!found.some(({ source, column }) => source === ref.source && column === ref.column)) found.push(ref)
+    if (!found.some((other) => isSameRef(ref, other))) found.push(ref)
   })
   return found
+}
+
+/** True for one column of one source. */
+export function isSameRef(one: ColumnRef, other: ColumnRef): boolean {
+  return one.source === other.source && one.column === other.column
 }
 
 /** The indexes of the sources that a condition uses. */

@@ -5,6 +5,8 @@ import { append } from '../util/lists.ts'
 import {
   CONNECTIVES,
   type ColumnIdentifier,
+  type Comparator,
+  EXTENDED_RELATIONS,
   type Expression,
   type Literal,
   type Operand,
@@ -79,7 +81,7 @@ function parseNegation(cursor: LexemeCursor): ParsedOperand | Expression {
   return { kind: 'not', operand: cursor.nested(at, () => toCondition(cursor, parseNegation(cursor))), at }
 }
 
-/** `predicate = primary [ relation [ operand ] ]`. The operand can be in parentheses. */
+/** `predicate = primary [ relation [ operand ] ]`. The operand can be in parentheses. Of the extensions, IN and BETWEEN have more operands. */
 function parsePredicate(cursor: LexemeCursor): ParsedOperand | Expression {
   const left = parsePrimary(cursor)
   const { at } = cursor.peek()
@@ -94,20 +96,28 @@ function parsePredicate(cursor: LexemeCursor): ParsedOperand | Expression {
 
 /**
  *
- *     relation = '=' | '<' | '>' | '?' | [ NOT ] LIKE | [ NOT ] ILIKE | IS [ NOT ] NULL | ISNULL | NOTNULL
+ *     relation = '=' | '<' | '>' | '?' | [ NOT ] LIKE | [ NOT ] ILIKE | IS [ NOT ] NULL | ISNULL | NOTNULL | extended
+ *     extended = '<=' | '>=' | '<>' | '!=' | [ NOT ] IN | [ NOT ] BETWEEN
  */
 function takeRelation(cursor: LexemeCursor): Relation | undefined {
+  if (cursor.takeWord('is')) return { kind: 'isNull', isNegated: takeNullTest(cursor) }
+  const isNegated = cursor.takeWord('not')
+  const relation = relationAt(cursor)
+  if (!isNegated) {
+    if (relation !== undefined) cursor.next()
+    return relation
+  }
+  if (relation?.kind !== 'like' && relation?.kind !== 'in' && relation?.kind !== 'between')
+    throw cursor.unexpected(cursor.isExtended ? 'BETWEEN, ILIKE, IN or LIKE' : 'LIKE or ILIKE')
+  cursor.next()
+  return { ...relation, isNegated }
+}
+
+function relationAt(cursor: LexemeCursor): Relation | undefined {
   const { kind, text } = cursor.peek()
   if (kind !== 'word' && kind !== 'symbol') return undefined
-  if (cursor.takeWord('is')) return { kind: 'isNull', isNegated: takeNullTest(cursor) }
-  if (cursor.takeWord('not')) {
-    const relation = WORD_RELATIONS.get(cursor.peek().text)
-    if (relation?.kind !== 'like' || !cursor.takeWord(cursor.peek().text)) throw cursor.unexpected('LIKE or ILIKE')
-    return { ...relation, isNegated: true }
-  }
   const relation = (kind === 'word' ? WORD_RELATIONS : SIGN_RELATIONS).get(text)
-  if (relation !== undefined) cursor.next()
-  return relation
+  return relation ?? (cursor.isExtended ? EXTENDED_RELATIONS.get(text) : undefined)
 }
 
 /** Parses what follows IS. Returns true for NOT NULL. */
@@ -129,12 +139,53 @@ function relate(cursor: LexemeCursor, left: Operand, relation: Relation): Expres
       return negatedIf(relation.isNegated, { kind: 'like', ignoresCase: relation.ignoresCase, left, right, at })
     }
     case 'compare':
-      return { kind: 'compare', operator: relation.operator, left, right: parseRight(cursor, left), at }
+      return compared(left, relation, parseRight(cursor, left))
+    case 'in':
+      return negatedIf(relation.isNegated, parseList(cursor, left))
+    case 'between':
+      return negatedIf(relation.isNegated, parseBounds(cursor, left))
     case 'hasKey':
       return { kind: 'hasKey', operand: left, key: parseRight(cursor, left), at }
     default:
       return unreachable(relation)
   }
+}
+
+function compared(
+  left: Operand,
+  { operator, isNegated }: { readonly operator: Comparator; readonly isNegated: boolean },
+  right: Operand,
+): Expression {
+  return negatedIf(isNegated, { kind: 'compare', operator, left, right, at: left.at })
+}
+
+/**
+ * Parses the list of IN: an OR of equalities.
+ *
+ *     list = '(' operand { ',' operand } ')'
+ */
+function parseList(cursor: LexemeCursor, left: Operand): Expression {
+  const open = cursor.expectSymbol('(')
+  return cursor.nested(open, () => {
+    const equality = (): Expression => compared(left, { operator: '=', isNegated: false }, parseRight(cursor, left))
+    const first = equality()
+    const operands = [first]
+    while (cursor.takeSymbol(',')) operands.push(equality())
+    cursor.expectSymbol(')')
+    return operands.length === 1 ? first : { kind: 'or', operands, at: left.at }
+  })
+}
+
+/**
+ * Parses the bounds of BETWEEN: both are among the values.
+ *
+ *     bounds = operand AND operand
+ */
+function parseBounds(cursor: LexemeCursor, left: Operand): Expression {
+  const low = compared(left, { operator: '<', isNegated: true }, parseRight(cursor, left))
+  cursor.expectWord('and')
+  const high = compared(left, { operator: '>', isNegated: true }, parseRight(cursor, left))
+  return { kind: 'and', operands: [low, high], at: left.at }
 }
 
 function negatedIf(isNegated: boolean, operand: Expression): Expression {
@@ -223,7 +274,7 @@ function toLeftOperand(operand: ParsedOperand): Operand {
   return { kind: 'column', table: undefined, name: foldName(operand.text), at: operand.at }
 }
 
-/** Only TRUE, FALSE and NULL are conditions by themselves. For other operands the next lexeme can explain the error, as in `a <= 5`. */
+/** Only TRUE, FALSE and NULL are conditions by themselves. For other operands the next lexeme can explain the error, as in `a + 5`. */
 function toCondition(cursor: LexemeCursor, node: ParsedOperand | Expression): Expression {
   if (isCondition(node)) return node
   const fault = cursor.unexpected('an operator')

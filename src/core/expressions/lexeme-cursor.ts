@@ -18,10 +18,14 @@ export interface PlacedName extends Placed {
 interface Language {
   /** Whether there are parameters. Default false. */
   readonly hasParameters?: boolean
+  /** Whether the extensions of queries are on. Default false: the conditions of policies are those of the specification. */
+  readonly isExtended?: boolean
 }
 
 /** A position in a list of lexemes. It only moves forward. */
 export class LexemeCursor {
+  /** True if the extensions of queries are on. */
+  readonly isExtended: boolean
   readonly #lexemes: readonly Lexeme[]
   readonly #end: Lexeme
   readonly #limits: QueryLimits
@@ -30,11 +34,12 @@ export class LexemeCursor {
   #depth = 0
 
   /** Throws `LanguageError` if the text has invalid lexemes or is above a limit. */
-  constructor(text: string, limits: QueryLimits = QUERY_LIMITS, { hasParameters = false }: Language = {}) {
+  constructor(text: string, limits: QueryLimits = QUERY_LIMITS, { hasParameters = false, isExtended = false }: Language = {}) {
     this.#lexemes = lex(text, limits)
     this.#limits = limits
     this.#end = { kind: 'end', text: '', at: text.length }
     this.#hasParameters = hasParameters
+    this.isExtended = isExtended
   }
 
   /** Returns the current lexeme, or one `ahead` of it. Returns `end` at and after the end. */
@@ -124,7 +129,7 @@ export class LexemeCursor {
 
   /** The error for the current lexeme: an unsupported construct by its name, otherwise what was expected. */
   unexpected(expected: string): LanguageError {
-    return unexpectedLexeme(this.peek(), expected)
+    return unexpectedLexeme(this.peek(), expected, this)
   }
 
   /** Runs `work` one nesting level deeper. Throws `LanguageError` above the limit, so that no recursive function overflows the stack. */

@@ -62,6 +62,25 @@ export function fixedPieces(pattern: string, maxLength: number): readonly string
   return segments.map(textOf)
 }
 
+/** The text that every match of a pattern begins with. */
+export interface LiteralPrefix {
+  readonly prefix: string
+  /** True if the prefix itself is the only match. */
+  readonly isWhole: boolean
+  /** True if every text with the prefix matches, or the prefix is the only match. */
+  readonly isAll: boolean
+}
+
+/** Returns the text before the first wildcard of a pattern, which does not end in a backslash that escapes nothing. */
+export function literalPrefix(pattern: string): LiteralPrefix {
+  const [head = [], ...others] = segmentsOf(pattern, asIs)
+  const end = head.findIndex((point) => !isSearchable(point))
+  const isCut = end >= 0
+  const isWhole = !isCut && others.length === 0
+  const prefix = textOf(isCut ? head.slice(0, end) : head)
+  return { prefix, isWhole, isAll: isWhole || (!isCut && others.every(({ length }) => length === 0)) }
+}
+
 /** Returns the text of a segment without wildcards. */
 function textOf(segment: Segment): string {
   return segment.map((point) => String.fromCodePoint(point)).join('')

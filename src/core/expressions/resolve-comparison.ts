@@ -28,7 +28,8 @@ export function termOf({ ref }: ColumnOperand): Term {
   return { kind: 'cell', ref }
 }
 
-function familyOf({ ref, at }: ColumnOperand): string {
+/** Returns what the values of a column are compared as. Throws a `type` error if they are not compared. */
+export function familyOf({ ref, at }: Pick<ColumnOperand, 'ref' | 'at'>): string {
   const { comparesAs } = typeOf(ref)
   if (comparesAs !== undefined) return comparesAs
   throw new LanguageError(

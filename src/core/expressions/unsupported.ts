@@ -30,6 +30,9 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
   ...['[', ']'].map((sign): [string, string] => [sign, 'An array or subscript']),
 ])
 
+/** What the extensions of queries have of the constructs above. Where they are on, a misplaced one is a syntax error. */
+const EXTENSIONS: ReadonlySet<string> = new Set(['between', 'group', 'in', 'order', '<=', '>=', '<>', '!='])
+
 /** Symbols of the language. A misplaced one is a syntax error, not an unsupported construct. */
 const OWN_SIGNS: ReadonlySet<string> = new Set(['(', ')', ',', '.', ';', '=', '<', '>'])
 
@@ -46,8 +49,12 @@ export function unsupported(construct: string, at: number): LanguageError {
 }
 
 /** The error for an unexpected lexeme: the unsupported construct it shows, otherwise what was expected. */
-export function unexpectedLexeme(lexeme: Lexeme, expected: string): LanguageError {
-  const construct = constructAt(lexeme)
+export function unexpectedLexeme(
+  lexeme: Lexeme,
+  expected: string,
+  { isExtended }: { readonly isExtended: boolean },
+): LanguageError {
+  const construct = isExtended && EXTENSIONS.has(lexeme.text) ? undefined : constructAt(lexeme)
   return construct === undefined
     ? new LanguageError('syntax', say`Expected ${words(expected)}.`, lexeme.at)
     : unsupported(construct, lexeme.at)

@@ -56,9 +56,15 @@ export function orderKey(type: AnyColumnType, value: unknown): Uint8Array {
   return key
 }
 
-/** Returns the value of the key of a value. Throws `internal` for text, whose key may be cut, and for a type without keys. */
+/** False if a key may have been cut: it is that of other values too, and the opened record decides. */
+export function isWholeKey(key: Uint8Array): boolean {
+  return key.length < MAX_KEY_BYTES
+}
+
+/** Returns the value of a whole key, which is not that of null. Throws `internal` for a type without keys. */
 export function valueOfKey(type: AnyColumnType, key: Uint8Array): unknown {
   const form = formOf(type)
+  if (form === 'text') return type.read(key, 0, key.length)
   if (type.fromCanonical === undefined)
     throw new VaultError('internal', `A key has no ${type.name}. This is a defect; please report it.`)
   const bytes = key.slice()
@@ -83,7 +89,7 @@ export function keysThat(
   value: unknown,
 ): { readonly range: KeyRange; readonly isExact: boolean } {
   const key = orderKey(type, value)
-  const isExact = key.length < MAX_KEY_BYTES
+  const isExact = isWholeKey(key)
   // A key that is cut is of values on both sides.
   const from = operator === '>' && isExact ? keyAfter(key) : key
   const to = operator === '<' && isExact ? key : keyAfter(key)
@@ -96,7 +102,7 @@ export function keysWithPrefix(type: AnyColumnType, prefix: string): { readonly 
   const low = orderKey(type, prefix)
   const high = new Uint8Array(low.length + 1).fill(0xff)
   high.set(low)
-  return { range: { low, high }, isExact: low.length < MAX_KEY_BYTES }
+  return { range: { low, high }, isExact: isWholeKey(low) }
 }
 
 /** Returns a negative number, zero or a positive number. */

@@ -8,7 +8,9 @@ import type { QueryBudget } from '../queries/budget-meter.ts'
 import { readQuery } from '../queries/query-text.ts'
 import { type QueryRecord, type QueryRecordFields, type QueryRequest, runQuery } from '../queries/run-query.ts'
 import { ON_LOWERED, type OnLowered } from '../row-access/evaluate-access.ts'
+import type { Table } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
+import { createIndexReader } from '../sealed-index/read-index.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import { assertOptions } from '../util/options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
@@ -19,7 +21,7 @@ export interface QueryOptions {
   readonly idName?: string
   /** An `AbortSignal`. When it is aborted, the query throws `cancelled`. */
   readonly signal?: Signal
-  /** The resources that the query can use. Default: `maxRowsRead`, `queryTimeoutMs` and `maxJoinBytes` of the limits of the vault. */
+  /** The resources that the query can use. Default: `maxRowsRead`, `queryTimeoutMs` and `maxQueryBytes` of the limits of the vault. */
   readonly budget?: Partial<QueryBudget>
   /** Maximum number of records of this query, up to `maxQueryRecords` of the limits of the vault, which is the default. */
   readonly maxRecords?: number
@@ -68,13 +70,18 @@ export const query: Operation<QueryInput, QueryRequest, QueryOutcome> = {
     const text = readQuery(given, { layout, idName: idNameIn(options), limits }, values)
     event.setNames(text.names)
     assertQueryOptions(options)
-    const { maxRowsRead, queryTimeoutMs, maxJoinBytes } = limits
-    const budget = { maxRows: maxRowsRead, timeoutMs: queryTimeoutMs, maxBytes: maxJoinBytes, ...options.budget }
+    const { maxRowsRead, queryTimeoutMs, maxQueryBytes } = limits
+    const budget = { maxRows: maxRowsRead, timeoutMs: queryTimeoutMs, maxBytes: maxQueryBytes, ...options.budget }
     const refusesLowered = options.onLowered === 'throw'
     return { ...text, limits: limitsOf(limits, options), budget, signal: parseSignal(options.signal), refusesLowered }
   },
-  async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
-    const { records, found, shown, isCut } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
+  async execute(
+    { unit: { storage }, event, barrier, clock, scheduler, layout, access, indexHeads: cache, readCosts: costs },
+    request,
+  ) {
+    const readIndexes = (table: Table) => createIndexReader({ storage, keys: barrier, cache, clock, scheduler }, table)
+    const context = { storage, barrier, clock, scheduler, layout, access, readIndexes, costs }
+    const { records, found, shown, isCut } = await runQuery(context, request)
     for (const { table, rows } of found) event.addRows(table, rows)
     event.addViews([...shown].map((level) => ({ level })))
     return { records, isCut }

@@ -103,7 +103,7 @@ export type Filter =
   | {
       readonly kind: 'compare'
       readonly column: string
-      readonly operator: '=' | '<>' | '<' | '>'
+      readonly operator: '=' | '<>' | '<' | '<=' | '>' | '>='
       readonly value: Exclude<Cell, null>
     }
   | { readonly kind: 'in'; readonly column: string; readonly values: readonly Exclude<Cell, null>[] }

@@ -10,7 +10,7 @@ export interface QueryBudget {
   readonly maxRows: number
   /** Duration in milliseconds. */
   readonly timeoutMs: number
-  /** Estimated bytes of the rows buffered for joins. */
+  /** Estimated bytes of what is kept in memory for joins, ORDER BY, GROUP BY and COUNT(DISTINCT column). */
   readonly maxBytes: number
 }
 
@@ -60,7 +60,7 @@ export function createBudgetMeter(
     addBytes(bytes) {
       bytesInUse += bytes
       if (bytesInUse > budget.maxBytes) {
-        throw fault('limit_exceeded')`It exceeded the join memory limit of ${budget.maxBytes} bytes. Narrow the joined tables.`
+        throw fault('limit_exceeded')`It exceeded the memory limit of ${budget.maxBytes} bytes. ${NARROW}`
       }
     },
     shouldYield: pace.isDue,

@@ -2,7 +2,8 @@
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { StepPlan } from '../sql/plan.ts'
-import { createJoinSide, createNumberSet, type JoinInput, type JoinSide } from './join-side.ts'
+import { createShardedMap } from '../util/sharded-map.ts'
+import { createJoinSide, type JoinInput, type JoinSide } from './join-side.ts'
 import type { Scanning } from './scan-rows.ts'
 import type { BufferedRow, Tuple } from './scanned-rows.ts'
 
@@ -77,7 +78,7 @@ function createPairing({ step, read }: JoinInput): Pairing {
   const joined = step.right.source.index
   const matches = compileCondition(step.on)
   const passes = compileCondition(step.postJoin)
-  const matched = createNumberSet()
+  const matched = createShardedMap<number, true>()
   const noRows: Tuple = new Array<undefined>(joined).fill(undefined)
   const out: Tuple[] = []
   let tuple: Tuple = noRows
@@ -96,7 +97,7 @@ function createPairing({ step, read }: JoinInput): Pairing {
       for (row of candidates) {
         if (matches(cellOf) !== true) continue
         hasMatch = true
-        if (keepsRight(step)) matched.add(row.id)
+        if (keepsRight(step)) matched.set(row.id, true)
         keep()
       }
     },
@@ -106,7 +107,7 @@ function createPairing({ step, read }: JoinInput): Pairing {
     },
     addUnmatched(rows) {
       tuple = noRows
-      for (row of rows) if (!matched.has(row.id)) keep()
+      for (row of rows) if (matched.get(row.id) === undefined) keep()
     },
     count: () => out.length,
     take: () => out.splice(0),

@@ -5,7 +5,7 @@ import type { ColumnRef } from '../expressions/condition.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import type { JoinEquality, StepPlan } from '../sql/plan.ts'
-import { required } from '../util/lists.ts'
+import { createShardedMap } from '../util/sharded-map.ts'
 import { nearestNumber } from '../values/decimal-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { type Scanning, scanRows } from './scan-rows.ts'
@@ -135,51 +135,19 @@ interface JoinIndex {
   get(key: JoinKey | undefined): readonly BufferedRow[]
 }
 
-/** A power of two. With a million keys each map has a few thousand. */
-const SHARDS = 256
-
-/** Characters of a string that select its shard, counted from its end: ids, numbers and names often differ there. */
-const HASHED_CHARACTERS = 12
-
 const NONE: readonly BufferedRow[] = []
 
 /** Creates an empty index. */
 function createJoinIndex(): JoinIndex {
-  const shards = Array.from({ length: SHARDS }, () => new Map<JoinKey, BufferedRow[]>())
+  const known = createShardedMap<JoinKey, BufferedRow[]>()
   return {
     add(key, row) {
       if (key === undefined) return
-      const shard = required(shards[shardOf(key)])
-      const rows = shard.get(key)
-      if (rows === undefined) shard.set(key, [row])
+      const rows = known.get(key)
+      if (rows === undefined) known.set(key, [row])
       else rows.push(row)
     },
-    get: (key) => (key === undefined ? NONE : (required(shards[shardOf(key)]).get(key) ?? NONE)),
-  }
-}
-
-/** Creates an empty set of numbers, divided in the same way. */
-export function createNumberSet(): { add(value: number): void; has(value: number): boolean } {
-  const shards = Array.from({ length: SHARDS }, () => new Set<number>())
-  return {
-    add: (value) => required(shards[shardOf(value)]).add(value),
-    has: (value) => required(shards[shardOf(value)]).has(value),
-  }
-}
-
-function shardOf(key: JoinKey): number {
-  switch (typeof key) {
-    case 'string': {
-      let mixed = key.length
-      for (let i = Math.max(0, key.length - HASHED_CHARACTERS); i < key.length; i++)
-        mixed = (Math.imul(mixed, 31) + key.charCodeAt(i)) | 0
-      return mixed & (SHARDS - 1)
-    }
-    case 'number':
-      // `|` converts any number to 32 bits, including fractions and infinities.
-      return (key | 0) & (SHARDS - 1)
-    default:
-      return key ? 1 : 0
+    get: (key) => (key === undefined ? NONE : (known.get(key) ?? NONE)),
   }
 }
 

@@ -1,35 +1,52 @@
 /** Runs a query plan: returns its rows or its aggregates. */
 import { VaultError } from '../errors.ts'
-import type { ColumnRef } from '../expressions/condition.ts'
+import { type ColumnRef, typeOf, type ValueOf } from '../expressions/condition.ts'
 import type { ColumnCells, ScanPage } from '../ports/storage.ts'
 import { type Column, plainValue } from '../schema/column-layout.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
-import type { AggregateOutput } from '../sql/query.ts'
+import type { AggregateOutput, OrderTerm } from '../sql/query.ts'
 import { unreachable } from '../util/causes.ts'
 import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
+import { charging, type GroupOutputs, groupRows, orderGroups } from './group-rows.ts'
+import { firstByIndex } from './index-order.ts'
+import { totalsOfIndexes } from './index-totals.ts'
 import { joinRows } from './join-rows.ts'
+import { createSelection } from './order-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
-import { createRowReader, createValueReader, type Scanning, scanRows, TableScan } from './scan-rows.ts'
-import { type BufferedRow, createReader, type ReadBuffered, type Tuple } from './scanned-rows.ts'
+import { createKeepingReader, createRowReader, createValueReader, type Scanning, scanRows, TableScan } from './scan-rows.ts'
+import { type BufferedRow, createReader, type ReadBuffered, sizeOfTuple, type Tuple } from './scanned-rows.ts'
 
 /**
- * The result of a plan: rows whose values are still to be redacted, or one value per aggregate. `values` is undefined if LIMIT or OFFSET
- * leaves out the one record of aggregates.
+ * The result of a plan: rows whose values are still to be redacted, or one value per aggregate. Of groups, the first row of each, and the values of
+ * its aggregates in `totals`. `values` is undefined if LIMIT or OFFSET leaves out the one record of aggregates.
  */
 export type PlanResult =
-  | { readonly kind: 'rows'; readonly tuples: readonly Tuple[]; readonly read: ReadBuffered; readonly isCut: boolean }
+  | {
+      readonly kind: 'rows'
+      readonly tuples: readonly Tuple[]
+      readonly read: ReadBuffered
+      readonly isCut: boolean
+      readonly totals?: readonly (readonly JsonValue[])[]
+    }
   | { readonly kind: 'totals'; readonly values: readonly JsonValue[] | undefined }
 
 /** Runs a plan within its budget. Throws a `range` error if an aggregate overflows a double. */
 export function runPlan(context: Scanning, plan: Plan, meter: BudgetMeter): Promise<PlanResult> {
   const { outputs } = plan.query
   const running = { meter, read: createReader(plan) }
-  return outputs.kind === 'rows'
-    ? resultRows(context, plan, running)
-    : resultTotals(context, plan, { ...running, aggregates: outputs.aggregates })
+  switch (outputs.kind) {
+    case 'rows':
+      return resultRows(context, plan, running)
+    case 'totals':
+      return resultTotals(context, plan, { ...running, aggregates: outputs.aggregates })
+    case 'groups':
+      return resultGroups(context, plan, { ...running, outputs })
+    default:
+      return unreachable(outputs)
+  }
 }
 
 interface Running {
@@ -53,6 +70,12 @@ async function resultRows(context: Scanning, plan: Plan, running: Running): Prom
     const rows = await context.storage.find(first.source.table.physical.name, first.filter, page)
     return result(asTuples(reader.read(rows, limit)))
   }
+  if (strategy.kind === 'sorted') {
+    const { order, keys } = strategy
+    const wanted = { ...running, order, offset, limit }
+    const found = keys && (await firstByIndex(context, first, { ...wanted, keys }))
+    return result(found === undefined ? await firstInOrder(context, plan, wanted) : asTuples(found))
+  }
   const window = createWindow(offset, limit)
   if (steps.length === 0) {
     const scan = scanRows(context, { plan: first, meter: running.meter, limit: offset + limit })
@@ -69,6 +92,28 @@ async function resultRows(context: Scanning, plan: Plan, running: Running): Prom
   return result(window.tuples)
 }
 
+/** Reads all rows, and returns those of LIMIT and OFFSET in order. */
+async function firstInOrder(
+  context: Scanning,
+  plan: Plan,
+  { order, ...window }: Running & { readonly order: readonly OrderTerm[]; readonly offset: number; readonly limit: number },
+): Promise<readonly Tuple[]> {
+  const keys = order.map(({ ref, direction }) => ({ direction, compare: typeOf(ref).compare }))
+  const selection = createSelection({ ...window, keys, sizeOf: sizeOfTuple })
+  const valuesOf = (tuple: Tuple) => order.map(({ ref }) => window.read(tuple[ref.source], ref))
+  const add = (tuples: readonly Tuple[]) => {
+    for (const tuple of tuples) selection.add(tuple, valuesOf(tuple))
+  }
+  if (plan.steps.length > 0) for await (const tuples of joined(context, plan, window)) add(tuples)
+  else {
+    const keeps = (cellOf: ValueOf) => selection.keeps(order.map(({ ref }) => cellOf(ref) ?? null))
+    const reader = createKeepingReader(createResidualFilter(context.barrier, plan.first), plan.first, keeps)
+    const scan = new TableScan(context, { plan: plan.first, meter: window.meter }, reader)
+    for (let batch = await scan.next(); batch !== undefined; batch = await scan.next()) add(asTuples(batch.rows))
+  }
+  return selection.take()
+}
+
 /** Collects the tuples from OFFSET up to LIMIT. */
 function createWindow(offset: number, limit: number) {
   const found: Tuple[] = []
@@ -81,6 +126,28 @@ function createWindow(offset: number, limit: number) {
       toSkip -= skipped
       append(found, tuples.slice(skipped, skipped + limit - found.length))
     },
+  }
+}
+
+/** Groups all rows, and returns those of LIMIT and OFFSET in order. */
+async function resultGroups(
+  context: Scanning,
+  plan: Plan,
+  { outputs, ...running }: Running & { readonly outputs: GroupOutputs },
+): Promise<PlanResult> {
+  const { offset, mayBeCut } = plan.query
+  const { meter, read } = running
+  const limit = mayBeCut ? plan.query.limit + 1 : plan.query.limit
+  const groups = limit === 0 ? [] : await groupRows(joined(context, plan, running), outputs, running)
+  const ordered = await orderGroups(groups, outputs, { offset, limit, meter, read })
+  const isCut = ordered.length > plan.query.limit
+  const shown = isCut ? ordered.slice(0, plan.query.limit) : ordered
+  return {
+    kind: 'rows',
+    tuples: shown.map(({ tuple }) => tuple),
+    read,
+    isCut,
+    totals: shown.map(({ accumulators }) => accumulators.map((accumulator) => accumulator.result())),
   }
 }
 
@@ -102,14 +169,21 @@ async function totals(context: Scanning, plan: Plan, { aggregates, ...running }:
       const cells = await context.storage.aggregate(first.source.table.physical.name, first.filter, strategy.aggregates)
       return resultsOfCells(aggregates, cells)
     }
+    case 'heads':
+      return (
+        (await totalsOfIndexes(context.readIndexes(first.source.table), strategy.candidates, aggregates)) ??
+        (await totalsOfTable(context, plan, { ...running, aggregates }))
+      )
     case 'column':
       return totalsOfColumn(context, plan, { ...running, aggregates, column: strategy.column })
     case 'totals':
       return steps.length === 0
         ? await totalsOfTable(context, plan, { ...running, aggregates })
-        : await totalsOfJoin(joined(context, plan, running), aggregates, running.read)
+        : await totalsOfJoin(joined(context, plan, running), aggregates, running)
     case 'page':
     case 'rows':
+    case 'sorted':
+    case 'groups':
       throw new VaultError('internal', 'Totals have a plan for rows. This is a defect; please report it.')
     default:
       return unreachable(strategy)
@@ -128,7 +202,7 @@ async function totalsOfTable(
   const reader = createValueReader(createResidualFilter(context.barrier, first), refs)
   const parts = aggregates.map((output) => ({
     position: output.ref && columns.indexOf(output.ref.column),
-    accumulator: createAccumulator(output),
+    accumulator: createAccumulator(output, charging(meter)),
   }))
   const scan = new TableScan(context, { plan: first, meter }, reader)
   for (let batch = await scan.next(); batch !== undefined; batch = await scan.next()) {
@@ -150,7 +224,10 @@ async function totalsOfColumn(
   { meter, aggregates, column }: Pick<RunningTotals, 'meter' | 'aggregates'> & { readonly column: Column },
 ): Promise<JsonValue[]> {
   const { physical, name } = first.source.table
-  const parts = aggregates.map((output) => ({ countsRows: output.ref === undefined, accumulator: createAccumulator(output) }))
+  const parts = aggregates.map((output) => ({
+    countsRows: output.ref === undefined,
+    accumulator: createAccumulator(output, charging(meter)),
+  }))
   let page: ScanPage<'column'> | undefined = { shape: 'column', column: required(column.plain), limit: COLUMN_PAGE }
   while (page !== undefined) {
     const { cells, next }: ColumnCells = await storage.scan(physical.name, first.filter, page)
@@ -168,9 +245,9 @@ async function totalsOfColumn(
 async function totalsOfJoin(
   tuples: AsyncIterable<readonly Tuple[]>,
   aggregates: readonly AggregateOutput[],
-  read: ReadBuffered,
+  { meter, read }: Running,
 ): Promise<JsonValue[]> {
-  const parts = aggregates.map((output) => ({ ref: output.ref, accumulator: createAccumulator(output) }))
+  const parts = aggregates.map((output) => ({ ref: output.ref, accumulator: createAccumulator(output, charging(meter)) }))
   for await (const batch of tuples) {
     for (const tuple of batch) {
       for (const { ref, accumulator } of parts) accumulator.add(ref === undefined ? true : read(tuple[ref.source], ref))

@@ -10,7 +10,7 @@ import { notInPlainText } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { explainPlan, type IsKnown, type QueryPlan } from '../sql/explain-plan.ts'
 import type { Plan } from '../sql/plan.ts'
-import type { Outputs, Source, ValueOutput } from '../sql/query.ts'
+import type { AggregateOutput, Outputs, Source, ValueOutput } from '../sql/query.ts'
 import { toQueryError } from '../sql/scope.ts'
 import { at, required } from '../util/lists.ts'
 import type { Signal } from '../util/signal.ts'
@@ -52,7 +52,7 @@ export interface QueryResult {
   readonly isCut: boolean
   /** At which levels values are shown of columns that the schema itself lowers; none for aggregates. */
   readonly shown: ReadonlySet<RedactionLevel>
-  /** Rows behind the records, by table and possibly repeated; none for aggregates. */
+  /** Rows behind the records, by table and possibly repeated: of a group its first row; none for aggregates over all rows. */
   readonly found: readonly { readonly table: Table; readonly rows: readonly number[] }[]
 }
 
@@ -100,8 +100,9 @@ function show(
   if (result.kind === 'totals') {
     return result.values === undefined ? [] : [{ fields: totalFields(query.outputs, result.values), levels: NONE_LOWERED }]
   }
-  const { tuples, read } = result
-  const values = query.outputs.kind === 'rows' ? query.outputs.values : []
+  const { tuples, read, totals } = result
+  const items = itemsOf(query.outputs)
+  const values = items.filter((item): item is ValueOutput => !('name' in item))
   const shownIds = values.filter(({ ref }) => ref.column === undefined)
   const ids = query.sources.map(({ table }, index) =>
     shownIds.some(({ ref }) => ref.source === index) ? encodeIds(barrier, table, rowsOf(tuples, index)) : NO_IDS,
@@ -112,10 +113,15 @@ function show(
     assertNoneLowered(query.sources, new Set(lowered), idName)
   }
   const reader = { read, idOf }
-  return tuples.map((tuple) => {
+  return tuples.map((tuple, index) => {
+    const results = totals === undefined ? [] : [...at(totals, index)]
     const fields: Fields = {}
     let levels: Record<string, Exclude<ShownLevel, 'PLAIN_TEXT'>> | undefined
-    for (const one of values) {
+    for (const one of items) {
+      if ('name' in one) {
+        setMember(fields, one.key, required(results.shift()))
+        continue
+      }
       const row = tuple[one.ref.source]
       const level = levelIn(row, one)
       setMember(fields, one.key, valueAt(one, level, row, reader))
@@ -127,6 +133,12 @@ function show(
     }
     return { fields, levels: levels ?? NONE_LOWERED }
   })
+}
+
+/** The outputs of the records of a result with rows or groups. */
+function itemsOf(outputs: Outputs): readonly (ValueOutput | AggregateOutput)[] {
+  if (outputs.kind === 'totals') return []
+  return outputs.kind === 'rows' ? outputs.values : outputs.items
 }
 
 /** Sets an own member, also of a name such as __proto__. */

@@ -1,10 +1,13 @@
 /** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive, and makes rows or values of each slice. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { ColumnRef } from '../expressions/condition.ts'
+import type { ColumnRef, ValueOf } from '../expressions/condition.ts'
 import { LongMatch } from '../expressions/like.ts'
 import type { Filter, Page, PhysicalType, StorageReads } from '../ports/storage.ts'
+import type { Table } from '../schema/layout.ts'
+import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
+import { candidateRows, type ReadCosts } from './candidate-rows.ts'
 import { createResidualFilter, type ResidualFilter } from './residual-filter.ts'
 import {
   type BufferedRow,
@@ -34,6 +37,10 @@ const NO_ROWS: ScannedRows = []
 export interface Scanning {
   readonly storage: StorageReads
   readonly barrier: Barrier
+  /** Reads the sealed indexes of a table. */
+  readIndexes(table: Table): IndexReader
+  /** What reading costs. Default: as it was measured. */
+  readonly costs?: ReadCosts | undefined
 }
 
 /** A table to scan. */
@@ -44,6 +51,8 @@ export interface ScannedTable {
   readonly extraFilter?: Filter
   /** Number of rows after which no more are needed. */
   readonly limit?: number
+  /** The ids of the rows to read, rising, if they are known. */
+  readonly ids?: Float64Array
 }
 
 /** Scans the visible rows of one source in order of insertion. */
@@ -57,7 +66,7 @@ export function scanRows(context: Scanning, scanned: ScannedTable): TableScan<re
  * more for each batch.
  */
 export class TableScan<Batch extends { readonly length: number }> {
-  readonly #storage: StorageReads
+  readonly #context: Scanning
   readonly #scanned: ScannedTable
   readonly #reader: SliceReader<Batch>
   readonly #filter: Filter
@@ -65,6 +74,10 @@ export class TableScan<Batch extends { readonly length: number }> {
   readonly #readsBytes: boolean
   /** The page to read after the rows; undefined if there is none. */
   #page: Page | undefined
+  /** The ids of the rows to read, if an index found them. */
+  #candidates: Float64Array | undefined
+  /** True until an index was asked, if there is one. */
+  #asksIndex: boolean
   #rows: ScannedRows = NO_ROWS
   /** Frees the memory of these rows. */
   #free: (() => void) | undefined
@@ -80,8 +93,10 @@ export class TableScan<Batch extends { readonly length: number }> {
   /** True if the event loop must turn before more is read. */
   #mustYield = false
 
-  constructor({ storage }: Scanning, scanned: ScannedTable, reader: SliceReader<Batch>) {
-    this.#storage = storage
+  constructor(context: Scanning, scanned: ScannedTable, reader: SliceReader<Batch>) {
+    this.#context = context
+    this.#candidates = scanned.ids
+    this.#asksIndex = scanned.plan.candidates.length > 0 && scanned.extraFilter === undefined && scanned.ids === undefined
     this.#scanned = scanned
     this.#reader = reader
     this.#filter = both(scanned.plan.filter, scanned.extraFilter)
@@ -104,6 +119,7 @@ export class TableScan<Batch extends { readonly length: number }> {
         this.#start = 0
         this.#free?.()
         this.#free = undefined
+        if (this.#asksIndex) await this.#askIndex()
         const page = this.#page
         if (page === undefined) return undefined
         this.#addPage(page, await this.#readPage(page))
@@ -116,10 +132,33 @@ export class TableScan<Batch extends { readonly length: number }> {
     return undefined
   }
 
+  async #askIndex(): Promise<void> {
+    this.#asksIndex = false
+    const { plan } = this.#scanned
+    const choosing = { indexes: this.#context.readIndexes(plan.source.table), costs: this.#context.costs }
+    this.#candidates = await candidateRows(choosing, plan.candidates, this.#wanted)
+  }
+
   #readPage(page: Page): Promise<ScannedPage> {
     const { name } = this.#scanned.plan.source.table.physical
     const read = this.#reader.readsOnlyBodies ? readScannedBodies : readScannedRows
-    return read(this.#storage, name, this.#filter, page)
+    if (this.#candidates === undefined) return read(this.#context.storage, name, this.#filter, page)
+    return this.#readCandidates(this.#candidates, read, page)
+  }
+
+  /** Reads the rows of the next candidates. Those that storage has no more, or that its filter leaves out, are not among them. */
+  async #readCandidates(candidates: Float64Array, read: typeof readScannedRows, page: Page): Promise<ScannedPage> {
+    const ids = [...candidates.subarray(0, page.limit)]
+    this.#candidates = candidates.subarray(ids.length)
+    const filter: Filter = { kind: 'in', column: 'id', values: ids }
+    const { after, ...whole } = page
+    const found = await read(
+      this.#context.storage,
+      this.#scanned.plan.source.table.physical.name,
+      both(this.#filter, filter),
+      whole,
+    )
+    return { ...found, next: this.#candidates.length === 0 ? undefined : ids.at(-1) }
   }
 
   #addPage(page: Page, { rows, next, free }: ScannedPage): void {
@@ -225,6 +264,33 @@ export function createRowReader(
         buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
       })
       return buffered
+    },
+  }
+}
+
+/** The visible rows of a slice that are kept. */
+export interface KeptBatch {
+  /** Number of visible rows. All of them count as read. */
+  readonly length: number
+  readonly rows: readonly BufferedRow[]
+}
+
+/** Creates a reader that buffers only the rows that `keeps` keeps: it reads few columns of each row, and a row has many. */
+export function createKeepingReader(
+  { columns, readsOnlyBodies, each }: ResidualFilter,
+  { source, projected }: SourcePlan,
+  keeps: (cellOf: ValueOf) => boolean,
+): SliceReader<KeptBatch> {
+  const refs = projected.map((column): ColumnRef => ({ source: source.index, column }))
+  return {
+    columns,
+    readsOnlyBodies,
+    read(rows, max) {
+      const buffered: BufferedRow[] = []
+      const length = each(rows, max, ({ id, publicId, cellOf }, grants) => {
+        if (keeps(cellOf)) buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
+      })
+      return { length, rows: buffered }
     },
   }
 }

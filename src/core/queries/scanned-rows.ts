@@ -104,21 +104,33 @@ function valuePositions({ source, projected }: SourcePlan): number[] {
 const ROW_BYTES = 120
 const VALUE_BYTES = 16
 
+/** Estimated bytes of the rows of a tuple. */
+export function sizeOfTuple(tuple: Tuple): number {
+  let size = 0
+  for (const row of tuple) if (row !== undefined) size += sizeOf(row)
+  return size
+}
+
 /** Estimated bytes of a buffered row. */
 export function sizeOf({ values, publicId }: BufferedRow): number {
   let size = ROW_BYTES + (publicId?.length ?? 0)
-  for (const value of values) size += VALUE_BYTES + sizeOfValue(value)
+  for (const value of values) size += sizeOfValue(value)
   return size
+}
+
+/** Estimated bytes of a value. */
+export function sizeOfValue(value: unknown): number {
+  return VALUE_BYTES + sizeOfContent(value)
 }
 
 /** Estimated bytes of an object, an array or a member, without their text. */
 const NODE_BYTES = 64
 
-function sizeOfValue(value: unknown): number {
+function sizeOfContent(value: unknown): number {
   if (typeof value === 'string') return value.length * 2
   if (typeof value !== 'object' || value === null) return 0
   let size = NODE_BYTES
   // The schema limits the nesting of JSON values, so this recursion is bounded.
-  for (const [name, member] of Object.entries(value)) size += NODE_BYTES + name.length + sizeOfValue(member)
+  for (const [name, member] of Object.entries(value)) size += NODE_BYTES + name.length + sizeOfContent(member)
   return size
 }

@@ -1,9 +1,9 @@
 /** Reads the sealed indexes of a table: how many entries are in a range, which rows, what they come to, and in which order. */
 import { fault } from '../errors.ts'
 import { ExactSum, totalOf } from '../index-runs/exact-sum.ts'
-import { compareKeys, type KeyRange, keyAfter } from '../index-runs/order-key.ts'
+import { compareKeys, type KeyRange, keyAfter, MAX_KEY_BYTES } from '../index-runs/order-key.ts'
 import { type BlockRun, type BlockSpan, spanOf } from '../index-runs/run-head.ts'
-import { groupsIn, type Segment, segmentIn } from '../index-runs/segment.ts'
+import { type Groups, groupsIn, type Segment, segmentIn } from '../index-runs/segment.ts'
 import { createPace, type Pace } from '../pace/pace.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { required } from '../util/lists.ts'
@@ -25,12 +25,18 @@ export interface KeyRows {
   readonly rows: readonly number[]
 }
 
+/** Tests the key in `bytes[start .. end)`. */
+export type KeyTest = (bytes: Uint8Array, start: number, end: number) => boolean
+
 /** The indexes of one table. Each call sees what was committed when it began. All throw `data_loss` for a damaged part, UNKNOWN_KEY as the keys say, and `aborted`. */
 export interface IndexReader {
   /** Bounds of how many rows have a key in the ranges, which do not overlap, from heads alone. `most` is Infinity where an index has too many parts to be read. */
   estimate(index: number, ranges: readonly KeyRange[]): Promise<{ readonly least: number; readonly most: number }>
-  /** The rows that have a key in one of the ranges, rising. A key that is cut is of several values: their records decide. */
-  candidates(index: number, ranges: readonly KeyRange[]): Promise<Float64Array>
+  /**
+   * The rows that have a key in one of the ranges, rising. A key that is cut is of several values: their records decide. With tests, only those whose whole
+   * key passes all, and those whose key is cut.
+   */
+  candidates(index: number, ranges: readonly KeyRange[], tests?: readonly KeyTest[]): Promise<Float64Array>
   /** How many rows have a key in the range and, with `sum`, the sum of their values, which are of an INTEGER or DECIMAL column: without its point. */
   totals(index: number, range: KeyRange, sum?: boolean): Promise<{ readonly count: number; readonly sum: bigint }>
   /**
@@ -88,14 +94,14 @@ export function createIndexReader(ports: IndexReaderPorts, table: { readonly obj
       return found === undefined ? { least: 0, most: Number.POSITIVE_INFINITY } : boundsIn(found, ranges)
     },
 
-    candidates(index, ranges) {
+    candidates(index, ranges, tests = []) {
       return beginningAgain(async () => {
         const { segments, runs } = await view(index)
         const pace = createPace(ports)
         const found: number[] = []
         const gone: number[] = []
         const collect = (segment: Segment): void => {
-          for (const range of ranges) collectRows(segment, range, found, gone)
+          for (const range of ranges) collectRows(segment, { ...groupsIn(segment, range), tests }, found, gone)
         }
         for (const segment of segments) collect(segment)
         await eachBlock(blocksIn(runs, ranges), pace, collect)
@@ -239,15 +245,31 @@ function blocksIn(runs: readonly BlockRun[], ranges: readonly KeyRange[]): numbe
   return [...found]
 }
 
-/** Adds the rows of a range: those whose values came to one list and those whose went to the other, as often as they did. */
-function collectRows(segment: Segment, range: KeyRange, came: number[], went: number[]): void {
-  const { from, to } = groupsIn(segment, range)
+/** Adds the rows of groups: those whose values came to one list and those whose went to the other, as often as they did. */
+function collectRows(
+  segment: Segment,
+  { from, to, tests }: Groups & { readonly tests: readonly KeyTest[] },
+  came: number[],
+  went: number[],
+): void {
+  if (tests.length > 0) {
+    for (let group = from; group < to; group++) {
+      if (passes(segment, group, tests)) collectRows(segment, { from: group, to: group + 1, tests: [] }, came, went)
+    }
+    return
+  }
   const { firsts, rows, weights } = segment
   for (let i = firsts[from] ?? 0; i < (firsts[to] ?? 0); i++) {
     const weight = weights[i] ?? 0
     for (let k = 0; k < weight; k++) came.push(rows[i] ?? 0)
     for (let k = 0; k > weight; k--) went.push(rows[i] ?? 0)
   }
+}
+
+function passes({ keys, starts }: Segment, group: number, tests: readonly KeyTest[]): boolean {
+  const start = starts[group] ?? 0
+  const end = starts[group + 1] ?? 0
+  return end - start >= MAX_KEY_BYTES || tests.every((test) => test(keys, start, end))
 }
 
 /** Returns the rows that came more often than they went, each once. Both lists are sorted. */

@@ -5,6 +5,7 @@ import type { Aggregate, Cell } from '../ports/storage.ts'
 import { plainValue } from '../schema/column-layout.ts'
 import { unreachable } from '../util/causes.ts'
 import { at, required } from '../util/lists.ts'
+import { createShardedMap } from '../util/sharded-map.ts'
 import { type JsonValue, toSafeNumber } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
 import { createExactSum, nearestDouble } from './exact-sum.ts'
@@ -19,12 +20,15 @@ export interface Accumulator {
   result(): JsonValue
 }
 
-/** Creates the accumulator of an aggregate. For COUNT(*) the caller adds any value that is not null. */
-export function createAccumulator(output: AggregateOutput): Accumulator {
+/**
+ * Creates the accumulator of an aggregate. For COUNT(*) the caller adds any value that is not null. `keep` is called with each value that is kept
+ * until the end: those of COUNT(DISTINCT column).
+ */
+export function createAccumulator(output: AggregateOutput, keep: (value: unknown) => void): Accumulator {
   const type = typeOf(output)
   switch (output.name) {
     case 'count':
-      return createCount()
+      return output.isDistinct ? createDistinctCount(keep) : createCount()
     case 'min':
       return createExtreme(type, -1)
     case 'max':
@@ -46,8 +50,9 @@ export function storageAggregates({
 }
 
 /** What storage computes for one aggregate: a mean is a sum and a count. */
-function partsOf({ name, ref }: AggregateOutput): readonly Aggregate[] | undefined {
+function partsOf({ name, ref, isDistinct }: AggregateOutput): readonly Aggregate[] | undefined {
   const column = ref?.column
+  if (isDistinct) return undefined
   if (name === 'count' && column === undefined) return [{ kind: 'count' }]
   // A column has a digest exactly when it has a value, so counting digests counts values.
   const storageColumn = column?.plain ?? (name === 'count' ? column?.digest : undefined)
@@ -97,6 +102,19 @@ function createCount(): Accumulator {
       if (value !== null) count++
     },
     result: () => count,
+  }
+}
+
+/** Trusted values have one form each, so equal ones are equal keys. */
+function createDistinctCount(keep: (value: unknown) => void): Accumulator {
+  const values = createShardedMap<unknown, true>()
+  return {
+    add(value) {
+      if (value === null || values.get(value) !== undefined) return
+      keep(value)
+      values.set(value, true)
+    },
+    result: () => values.size(),
   }
 }
 
@@ -159,6 +177,33 @@ function doubleOf({ name, at }: AggregateOutput, value: number): JsonValue {
   throw new LanguageError('range', say`${words(name.toUpperCase())} of this column overflows FLOAT.`, at)
 }
 
+/** How the results of an aggregate order. */
+export interface ResultOrder {
+  /** Returns what a result is compared as; null for null. */
+  keyOf(result: JsonValue): unknown
+  /** Compares two of these that are not null. */
+  compare(left: unknown, right: unknown): number | undefined
+}
+
+/** Returns how the results of an aggregate order: an extreme as values of its type, all others as numbers, without a loss of digits. */
+export function resultOrder(output: AggregateOutput): ResultOrder {
+  const type = typeOf(output)
+  if (output.name === 'min' || output.name === 'max')
+    return {
+      keyOf: (result) => (result === null ? null : type.parse(result)),
+      compare: (left, right) => type.compare(left, right),
+    }
+  return {
+    // Texts are the digits of exact sums, all of one scale.
+    keyOf: (result) => (typeof result === 'string' ? BigInt(result.replace('.', '')) : result),
+    compare: (left, right) => compareNumbers(left as number | bigint, right as number | bigint), // They are of `keyOf`.
+  }
+}
+
+function compareNumbers(left: number | bigint, right: number | bigint): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
 function numeric(cell: Exclude<Cell, null>): number | bigint {
   if (typeof cell === 'number' || typeof cell === 'bigint') return cell
   throw new VaultError('internal', 'Storage returned a numeric aggregate that is not a number.')
@@ -183,3 +228,6 @@ export const AGGREGATE_RULES: Readonly<Record<AggregateName, AggregateRule>> = {
   max: ORDERED,
   count: { accepts: undefined, readsValues: false },
 }
+
+/** The rule of COUNT(DISTINCT column), of which the values matter. */
+export const DISTINCT_RULE: AggregateRule = { accepts: ({ comparesAs }) => comparesAs !== undefined, readsValues: true }

@@ -25,6 +25,8 @@ export interface ExplainedSource {
   readonly storageFilter: string
   /** Why storage reads every row of the table, in a few words; undefined if an index finds its rows, or LIMIT ends the reading. */
   readonly wholeRead: string | undefined
+  /** Columns whose sealed index can find the rows. An estimate decides between it and reading every row, when the query runs. */
+  readonly sealedIndexes: readonly string[]
   /** Columns of the conditions that the vault evaluates on each row that storage returns. */
   readonly residualColumns: readonly string[]
   /** Columns of the join condition. */
@@ -52,6 +54,8 @@ export interface QueryPlan {
   readonly columns: readonly ExplainedColumn[]
   /** How the result is computed. */
   readonly strategy: string
+  /** Columns and directions by which the vault orders rows, as `customers.name asc`; empty if they are in order of insertion. */
+  readonly order: readonly string[]
   readonly limit: number
   readonly offset: number
   /** The number of columns that are left out, because the caller does not know them. Absent in a plan for the host, and if they know all. */
@@ -90,7 +94,9 @@ export function explainPlan(plan: Plan, idName: string, isKnown: IsKnown = () =>
     ...plan.steps.map((step) => explainSource(step.right, naming, explainStep(step, naming))),
   ]
   const { limit, offset } = plan.query
-  const explained = { sources, columns: explainColumns(naming), strategy: STRATEGIES[plan.strategy.kind], limit, offset }
+  const terms = plan.strategy.kind === 'sorted' ? plan.strategy.order : []
+  const order = terms.map(({ ref, direction }) => `${nameOf(ref, naming)} ${direction}`)
+  const explained = { sources, columns: explainColumns(naming), strategy: STRATEGIES[plan.strategy.kind], order, limit, offset }
   const counted = hidden.size === 0 ? explained : { ...explained, hiddenColumns: hidden.size }
   return { ...counted, text: printPlan(counted) }
 }
@@ -105,7 +111,10 @@ const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
   page: 'storage applies filter, offset and limit',
   aggregate: 'storage computes the aggregates',
   column: 'one column is read and aggregated',
+  heads: 'sealed indexes have the aggregates, and no row is read',
   rows: 'rows are read until the limit is reached',
+  sorted: 'every matching row is read, and the first in order are kept in memory',
+  groups: 'every matching row is read, and each group is kept in memory',
   totals: 'every row is read and aggregated',
 }
 
@@ -138,6 +147,7 @@ function explainSource(plan: SourcePlan, naming: Naming, join: ExplainedJoin): E
     alias: source.alias,
     ...join,
     storageFilter: plan.filter.kind === 'all' ? 'every row' : printFilter(plan.filter, source.table, naming),
+    sealedIndexes: plan.candidates.flatMap(({ column }) => nameIn({ source: source.index, column }, naming)),
     residualColumns: columnsOf(residual).flatMap((ref) => nameIn(ref, naming)),
     openedColumns: namesOf(read.filter((column) => column.plain === undefined)),
     policyColumns: namesOf(policyColumns),
@@ -186,6 +196,8 @@ function allowance({ source, column }: ColumnRef, kind: UseKind, { sources }: Qu
       return possiblyPlainText(access, column) ? 'READ in plain text' : 'SEARCH'
     case 'comparison':
     case 'aggregate':
+    case 'order':
+    case 'group':
       return 'READ in plain text'
     default:
       return unreachable(kind)
@@ -208,6 +220,8 @@ function dependsOnRow({ source, column }: ColumnRef, kind: UseKind, { sources }:
       return least.level(column) !== 'PLAIN_TEXT' && !least.allows('SEARCH', column)
     case 'comparison':
     case 'aggregate':
+    case 'order':
+    case 'group':
       return least.level(column) !== 'PLAIN_TEXT'
     default:
       return unreachable(kind)
@@ -254,11 +268,12 @@ function physicalName(physical: string, table: Table, { idName }: Naming): strin
   return column.digest === physical ? `digest of ${column.name}` : column.name
 }
 
-function printPlan({ sources, columns, strategy, limit, offset, hiddenColumns }: Omit<QueryPlan, 'text'>): string {
+function printPlan({ sources, columns, strategy, order, limit, offset, hiddenColumns }: Omit<QueryPlan, 'text'>): string {
   const lines = sources.flatMap((source) => [
     `${source.joinKind} ${source.table}${source.alias === source.table ? '' : ` as ${source.alias}`}${printMethod(source)}`,
     `  storage filter: ${source.storageFilter}`,
     ...(source.wholeRead === undefined ? [] : [`  reads the whole table: ${source.wholeRead}`]),
+    ...listed('  sealed indexes', source.sealedIndexes),
     ...listed('  residual columns', source.residualColumns),
     ...listed('  opened columns', source.openedColumns),
     ...listed('  join columns', source.joinColumns),
@@ -269,7 +284,10 @@ function printPlan({ sources, columns, strategy, limit, offset, hiddenColumns }:
     ({ column, use, allowedBy, rowStatements }) => `  ${column} ${use}: ${allowedBy}${printStatements(rowStatements)}`,
   )
   const counted = hiddenColumns === undefined ? [] : [`hidden columns: ${hiddenColumns}`]
-  return [...lines, `strategy: ${strategy}; limit ${limit}, offset ${offset}`, 'columns:', ...uses, ...counted].join('\n')
+  const ordered = listed('order', order)
+  return [...lines, `strategy: ${strategy}; limit ${limit}, offset ${offset}`, ...ordered, 'columns:', ...uses, ...counted].join(
+    '\n',
+  )
 }
 
 function printStatements(statements: readonly RowStatement[]): string {

@@ -1,42 +1,17 @@
 /** Why storage reads every row of a table: which condition no index finds. */
 import type { ColumnRef, Condition, Term } from '../expressions/condition.ts'
-import type { Filter } from '../ports/storage.ts'
-import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
+import { isFoundByIndex } from './candidates.ts'
 import type { SourcePlan } from './plan.ts'
 
 /** Returns the reason in a few words; undefined if an index finds the rows. It contains names of columns and no value. */
-export function explainWholeRead({ filter, conditions, isConditional, source }: SourcePlan): string | undefined {
-  if (isFoundByIndex(filter, source.table)) return undefined
+export function explainWholeRead({ filter, conditions, candidates, isConditional, source }: SourcePlan): string | undefined {
+  if (candidates.length > 0 || isFoundByIndex(filter, source.table)) return undefined
   for (const condition of conditions) {
     const reason = reasonOf(condition)
     if (reason !== undefined) return reason
   }
   return isConditional ? 'no index finds what the policy allows' : 'no condition on this table alone'
-}
-
-/** True if storage finds the rows of a filter without reading all of them. */
-function isFoundByIndex(filter: Filter, table: Table): boolean {
-  switch (filter.kind) {
-    case 'all':
-    case 'not':
-      return false
-    case 'and':
-      return filter.filters.some((part) => isFoundByIndex(part, table))
-    case 'or':
-      return filter.filters.every((part) => isFoundByIndex(part, table))
-    case 'compare':
-      return filter.operator !== '<>' && isIndexed(filter.column, table)
-    case 'in':
-    case 'isNull':
-      return isIndexed(filter.column, table)
-    default:
-      return unreachable(filter)
-  }
-}
-
-function isIndexed(physical: string, table: Table): boolean {
-  return physical === 'id' || table.byPhysical.get(physical)?.lookup === physical
 }
 
 /** Why no index finds the rows in which a condition is true; undefined if one does, or if the condition is constant. */
@@ -50,8 +25,12 @@ function reasonOf(condition: Condition): string | undefined {
       const reason = firstReason(condition.conditions)
       return reason === undefined ? undefined : `${reason}, in an OR`
     }
-    case 'not':
-      return 'no index finds what NOT leaves'
+    case 'not': {
+      const { condition: negated } = condition
+      // `a <= b` is NOT of `a > b`.
+      const isOrder = negated.kind === 'compare' && negated.operator !== '='
+      return isOrder ? reasonOfComparison(negated) : 'no index finds what NOT leaves'
+    }
     case 'compare':
       return reasonOfComparison(condition)
     case 'like':

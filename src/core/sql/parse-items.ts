@@ -1,12 +1,12 @@
 /** Parses the select list. */
 import { say } from '../errors.ts'
-import type { ColumnIdentifier, Literal } from '../expressions/ast.ts'
+import { type ColumnIdentifier, EXTENDED_RELATIONS, type Literal } from '../expressions/ast.ts'
 import { parseColumn } from '../expressions/expression-parser.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import type { LexemeCursor, PlacedName } from '../expressions/lexeme-cursor.ts'
 import { unsupported } from '../expressions/unsupported.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
-import type { AggregateName, SelectItem } from './select.ts'
+import type { AggregateCall, AggregateName, SelectItem } from './select.ts'
 
 /** `items = item { ',' item }` */
 export function parseItems(cursor: LexemeCursor): readonly SelectItem[] {
@@ -42,8 +42,7 @@ export function assertAlias({ name, at }: PlacedName): void {
 function parseItem(cursor: LexemeCursor): SelectItem {
   const { at } = cursor.peek()
   if (cursor.takeSymbol('*')) return { kind: 'star', table: undefined, at }
-  const isCall = cursor.peek().kind === 'word' && symbolAhead(cursor, 1) === '('
-  if (isCall) return parseCall(cursor)
+  if (atCall(cursor)) return parseCall(cursor)
   if (symbolAhead(cursor, 1) === '.' && symbolAhead(cursor, 2) === '*') return parseTableStar(cursor)
   const column = parseWrappedColumn(cursor, 'in the select list')
   return { kind: 'value', column, alias: parseAlias(cursor), at }
@@ -59,28 +58,42 @@ function parseTableStar(cursor: LexemeCursor): SelectItem {
 
 const AGGREGATES: readonly AggregateName[] = ['avg', 'sum', 'count', 'min', 'max']
 
-/** `call = aggregate '(' argument ')' | REDACTION '(' column ',' text ')'` */
+/** True if the current lexeme is the name of a function. */
+export function atCall(cursor: LexemeCursor): boolean {
+  return cursor.peek().kind === 'word' && symbolAhead(cursor, 1) === '('
+}
+
+/** `call = aggregate | REDACTION '(' column ',' text ')'` */
 function parseCall(cursor: LexemeCursor): SelectItem {
+  const { at } = cursor.peek()
+  if (!cursor.takeWord('redaction')) return { kind: 'aggregate', ...parseAggregate(cursor), alias: parseAlias(cursor) }
+  cursor.expectSymbol('(')
+  return parseRedaction(cursor, at)
+}
+
+/** `aggregate = name '(' argument ')'` */
+export function parseAggregate(cursor: LexemeCursor): AggregateCall {
   const { text, at } = cursor.peek()
   const name = AGGREGATES.find((aggregate) => aggregate === text)
-  if (name === undefined && text !== 'redaction') {
+  if (name === undefined) {
     throw cursor.atName()
       ? unsupported('A function other than AVG, COUNT, MAX, MIN, REDACTION and SUM', at)
       : cursor.unexpected('a column')
   }
   cursor.next()
   cursor.expectSymbol('(')
-  if (name === undefined) return parseRedaction(cursor, at)
-  const column = parseArgument(cursor, name)
+  const argument = parseArgument(cursor, name)
   cursor.expectSymbol(')')
-  return { kind: 'aggregate', name, column, text: `${name}(${columnText(column)})`, alias: parseAlias(cursor), at }
+  const { column, isDistinct } = argument
+  return { name, ...argument, text: `${name}(${isDistinct ? 'distinct ' : ''}${columnText(column)})`, at }
 }
 
-/** `argument = '*' | [ ALL ] wrapped`. `*` is only for COUNT. */
-function parseArgument(cursor: LexemeCursor, name: AggregateName): ColumnIdentifier | undefined {
-  if (name === 'count' && cursor.takeSymbol('*')) return undefined
-  cursor.takeWord('all')
-  return parseWrappedColumn(cursor, 'in a function')
+/** `argument = '*' | [ ALL | DISTINCT ] wrapped`. `*` and DISTINCT are only for COUNT. */
+function parseArgument(cursor: LexemeCursor, name: AggregateName): Pick<AggregateCall, 'column' | 'isDistinct'> {
+  if (name === 'count' && cursor.takeSymbol('*')) return { column: undefined, isDistinct: false }
+  const isDistinct = cursor.isExtended && name === 'count' && cursor.takeWord('distinct')
+  if (!isDistinct) cursor.takeWord('all')
+  return { column: parseWrappedColumn(cursor, 'in a function'), isDistinct }
 }
 
 /**
@@ -89,7 +102,7 @@ function parseArgument(cursor: LexemeCursor, name: AggregateName): ColumnIdentif
  *
  *     wrapped = column | '(' wrapped ')'
  */
-function parseWrappedColumn(cursor: LexemeCursor, place: string): ColumnIdentifier {
+export function parseWrappedColumn(cursor: LexemeCursor, place: string): ColumnIdentifier {
   const { at } = cursor.peek()
   if (atValue(cursor)) throw unsupported(`A value ${place}`, at)
   if (cursor.atWord('not')) throw unsupported(`An expression ${place}`, at)
@@ -130,7 +143,8 @@ function parseAlias(cursor: LexemeCursor): string | undefined {
 function refuseConditions(cursor: LexemeCursor): void {
   const isCondition =
     cursor.atSymbol('=', '<', '>', '?') || cursor.atWord('and', 'or', 'not', 'is', 'like', 'ilike', 'isnull', 'notnull')
-  if (isCondition) throw unsupported('A condition in the select list', cursor.peek().at)
+  const isExtended = cursor.isExtended && EXTENDED_RELATIONS.has(cursor.peek().text)
+  if (isCondition || isExtended) throw unsupported('A condition in the select list', cursor.peek().at)
 }
 
 function atValue(cursor: LexemeCursor): boolean {

@@ -7,15 +7,16 @@ import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
 import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
 import { MAX_PATTERNS, QUERY_LIMITS, type QueryLimits } from '../limits.ts'
 import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
+import { parseGroupBy, parseOrderBy } from './parse-order.ts'
 import { type FromTable, type Join, type JoinKind, type ParsedSelect, wholeNumber } from './select.ts'
 
 /**
  * Parses a query. Its parameters have no values yet. Throws `LanguageError` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.
  *
- *     query = SELECT [ ALL ] items FROM table { join } [ WHERE expression ] [ window ] { ';' }
+ *     query = SELECT [ ALL ] items FROM table { join } [ WHERE expression ] [ groups ] [ order ] [ window ] { ';' }
  */
 export function parseSelect(text: string, limits: QueryLimits = QUERY_LIMITS): ParsedSelect {
-  const cursor = new LexemeCursor(text, limits, { hasParameters: true })
+  const cursor = new LexemeCursor(text, limits, { hasParameters: true, isExtended: limits.queryExtensions })
   if (!cursor.takeWord('select')) throw unexpectedStatement(cursor.peek())
   cursor.takeWord('all')
   const items = parseItems(cursor)
@@ -23,10 +24,12 @@ export function parseSelect(text: string, limits: QueryLimits = QUERY_LIMITS): P
   const from = parseTable(cursor)
   const joins = parseJoins(cursor)
   const where = cursor.takeWord('where') ? parseExpression(cursor) : undefined
+  const groupBy = parseGroupBy(cursor)
+  const orderBy = parseOrderBy(cursor)
   const { limit, offset } = parseWindow(cursor)
   expectEnd(cursor)
   assertFewPatterns(cursor)
-  return { items, from, joins, where, limit, offset }
+  return { items, from, joins, where, groupBy, orderBy, limit, offset }
 }
 
 /** Limits the patterns. Each is matched with the text of a row without a pause, so many of them would block the event loop. */

@@ -7,7 +7,8 @@ import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { at as itemAt } from '../util/lists.ts'
 import { storageAggregates } from './aggregate.ts'
-import type { Query, Source } from './query.ts'
+import { type Candidates, candidatesOf, candidatesOfTotals, isFoundByIndex, keysInOrder, type OrderedKeys } from './candidates.ts'
+import type { OrderTerm, Query, Source } from './query.ts'
 import type { JoinKind } from './select.ts'
 import type { ColumnRequirements } from './source-access.ts'
 
@@ -19,6 +20,10 @@ export interface SourcePlan {
   readonly conditions: readonly Condition[]
   /** The filter that storage evaluates. */
   readonly filter: Filter
+  /** True if sealed indexes can be asked. Not where an index of storage decides, or the policy row by row: latency would show how many rows are hidden. */
+  readonly asksIndexes: boolean
+  /** What sealed indexes offer for these conditions. */
+  readonly candidates: readonly Candidates[]
   /** The condition that the vault evaluates on each row that storage returns. */
   readonly residual: Condition
   /** True if the policy's conditions must be evaluated on each row. Otherwise every row is visible with the guaranteed grants. */
@@ -45,14 +50,19 @@ export interface StepPlan {
 
 /**
  * How the result is computed. `page`: storage applies offset and limit. `aggregate`: storage computes the aggregates. `column`: aggregates
- * over one column, of which storage returns nothing else. `rows`: row by row until the limit is reached. `totals`: aggregates over all rows.
+ * over one column, of which storage returns nothing else. `heads`: sealed indexes have the aggregates, each what is at its place, and no row is read.
+ * `rows`: row by row until the limit is reached. `sorted`: the first by `order` are kept, of all rows or of those that a sealed index has in that order.
+ * `totals`: aggregates over all rows. `groups`: all rows, of which the groups are kept.
  */
 export type PlanStrategy =
   | { readonly kind: 'page' }
   | { readonly kind: 'aggregate'; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'column'; readonly column: Column }
+  | { readonly kind: 'heads'; readonly candidates: readonly Candidates[] }
   | { readonly kind: 'rows' }
+  | { readonly kind: 'sorted'; readonly order: readonly OrderTerm[]; readonly keys: OrderedKeys | undefined }
   | { readonly kind: 'totals' }
+  | { readonly kind: 'groups' }
 
 /** A query ready to run. */
 export interface Plan {
@@ -97,17 +107,24 @@ function planSource({ query, source, conditions, joined }: SourceRequest, cells:
   }
   if (isConditional) filters.push(toFilter(granted, cells).filter)
   const own = joined.filter((ref) => ref.source === source.index)
+  const filter = allFilters(filters)
+  const { table } = source
+  const asksIndexes = table.indexed.length > 0 && !isConditional && !isFoundByIndex(filter, table)
   return {
     source,
+    asksIndexes,
+    candidates: asksIndexes ? candidatesOf(table, conditions) : NO_CANDIDATES,
     requirements,
     conditions,
-    filter: allFilters(filters),
+    filter,
     residual: allOf(residual),
     isConditional,
     projected: own.length === 0 ? selected : [...new Set([...selected, ...own.flatMap(({ column }) => column ?? [])])],
     projectsId: selectsId || own.some(({ column }) => column === undefined),
   }
 }
+
+const NO_CANDIDATES: readonly Candidates[] = []
 
 function allFilters(filters: readonly Filter[]): Filter {
   const [first, second] = filters
@@ -135,7 +152,15 @@ function canLookUpBy(kind: JoinKind, pair: JoinEquality | undefined): boolean {
 
 function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepPlan[]): PlanStrategy {
   const isDecided = steps.length === 0 && !first.isConditional && isAlways(first.residual)
-  if (outputs.kind === 'rows') return { kind: isDecided ? 'page' : 'rows' }
+  const asksIndexes = steps.length === 0 && first.asksIndexes
+  if (outputs.kind === 'groups') return { kind: 'groups' }
+  if (outputs.kind === 'rows') {
+    const { order } = outputs
+    if (order.length > 0) return { kind: 'sorted', order, keys: asksIndexes ? keysInOrder(order, first.candidates) : undefined }
+    return { kind: isDecided ? 'page' : 'rows' }
+  }
+  const candidates = asksIndexes ? candidatesOfTotals(outputs.aggregates, first) : undefined
+  if (candidates !== undefined) return { kind: 'heads', candidates }
   if (!isDecided) return { kind: 'totals' }
   const aggregates = storageAggregates(outputs)
   if (aggregates !== undefined) return { kind: 'aggregate', aggregates }

@@ -5,7 +5,7 @@ import { foldName, lex } from '../expressions/lexer.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import { unreachable } from '../util/causes.ts'
-import type { FromTable, Select, SelectItem } from './select.ts'
+import type { FromTable, OrderBy, Select, SelectItem } from './select.ts'
 
 /** The names of a query, each once. What the schema does not have is *UNKNOWN*. */
 export interface QueryNames {
@@ -24,13 +24,18 @@ interface Schema {
 }
 
 /** Returns the names of a parsed query. It does not matter whether the caller may use them. */
-export function namesOf({ items, from, joins, where }: Select, schema: Schema): QueryNames {
+export function namesOf({ items, from, joins, where, groupBy, orderBy }: Select, schema: Schema): QueryNames {
   const sources = [from, ...joins.map(({ table }) => table)]
   const filters = [...joins.map(({ on }) => on), ...(where === undefined ? [] : [where])].flatMap(columnsIn)
   const filterNames = filters.map((column) => nameOf(column, sources, schema))
+  const others = [...groupBy, ...orderBy.flatMap((term) => orderColumn(term, items) ?? [])]
   return {
     tables: unique(sources.map(({ table }) => tableName(table, schema))),
-    columns: unique([...items.flatMap((item) => itemNames(item, sources, schema)), ...filterNames]),
+    columns: unique([
+      ...items.flatMap((item) => itemNames(item, sources, schema)),
+      ...filterNames,
+      ...others.map((column) => nameOf(column, sources, schema)),
+    ]),
     filters: unique(filterNames),
   }
 }
@@ -72,6 +77,13 @@ function itemNames(item: SelectItem, sources: readonly FromTable[], schema: Sche
     default:
       return unreachable(item)
   }
+}
+
+/** Returns the column of a term of ORDER BY; undefined for an alias, whose column is that of its item. */
+function orderColumn({ by }: OrderBy, items: readonly SelectItem[]): ColumnIdentifier | undefined {
+  if (!('kind' in by)) return by.column
+  const isAlias = by.table === undefined && items.some((item) => item.kind !== 'star' && item.alias === by.name)
+  return isAlias ? undefined : by
 }
 
 /** Returns `table.column`; without the table if several have the column. */

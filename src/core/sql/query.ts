@@ -3,7 +3,8 @@ import { allOf, type ColumnRef, type Condition } from '../expressions/condition.
 import type { Redaction } from '../redaction.ts'
 import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
-import type { AggregateName, JoinKind } from './select.ts'
+import { unreachable } from '../util/causes.ts'
+import type { AggregateName, Direction, JoinKind } from './select.ts'
 import {
   type ColumnRequirements,
   guaranteedGrants,
@@ -43,17 +44,53 @@ export interface AggregateOutput {
   readonly key: string
   readonly name: AggregateName
   readonly ref: ColumnRef | undefined
+  /** True if equal values count once. */
+  readonly isDistinct: boolean
   /** Offset in the query's text, in UTF-16 units. */
   readonly at: number
 }
 
-/** The result: one record per row, or one record of aggregates over all rows. */
+/** One term of the order of rows. Rising order: as `<` compares the values, and null behind all of them. Falling order: the reverse. */
+export interface OrderTerm {
+  readonly ref: ColumnRef
+  readonly direction: Direction
+}
+
+/** One term of the order of groups: a grouped column, or an aggregate by its position among those of the result. */
+export interface GroupOrderTerm {
+  readonly by: ColumnRef | number
+  readonly direction: Direction
+}
+
+/** The result: one record per row, one record of aggregates over all rows, or one record per group of rows that agree in some columns. */
 export type Outputs =
-  | { readonly kind: 'rows'; readonly values: readonly ValueOutput[] }
+  /** Without `order`, rows are in the order of their insertion. So are rows that `order` does not distinguish. */
+  | { readonly kind: 'rows'; readonly values: readonly ValueOutput[]; readonly order: readonly OrderTerm[] }
   | { readonly kind: 'totals'; readonly aggregates: readonly AggregateOutput[] }
+  /** Groups are in the order of their first rows. `items` are grouped columns and aggregates, in the order of the select list. */
+  | {
+      readonly kind: 'groups'
+      readonly by: readonly ColumnRef[]
+      readonly items: readonly (ValueOutput | AggregateOutput)[]
+      readonly order: readonly GroupOrderTerm[]
+    }
+
+/** True for an aggregate of a result. */
+export function isAggregate(item: ValueOutput | AggregateOutput): item is AggregateOutput {
+  return 'name' in item
+}
 
 /** How a query uses a column. */
-export type UseKind = 'select' | 'select all' | 'null test' | 'count' | 'equality' | 'comparison' | 'aggregate'
+export type UseKind =
+  | 'select'
+  | 'select all'
+  | 'null test'
+  | 'count'
+  | 'equality'
+  | 'comparison'
+  | 'aggregate'
+  | 'order'
+  | 'group'
 
 /** One use of a column. */
 export interface Use {
@@ -98,7 +135,7 @@ function requirementsOn(source: Source, uses: readonly Use[]): ColumnRequirement
     const found = new Set(own.flatMap(({ ref }) => ref.column ?? []))
     return [...found].filter((column) => !others.includes(column))
   }
-  const plainText = columns(['comparison', 'aggregate'])
+  const plainText = columns(['comparison', 'aggregate', 'order', 'group'])
   return { plainText, visible: columns(['select', 'null test', 'count'], plainText), equated: columns(['equality'], plainText) }
 }
 
@@ -111,9 +148,18 @@ function dependsOnRow({ access, index }: Source, demand: ColumnRequirements, use
   return !showsPlainText || !isVisibleTo(least, demand)
 }
 
-/** The columns of the result, without ids that only the result shows. */
+/** The columns of the result and of its order, without ids that only the result shows. */
 function refsOf(outputs: Outputs): readonly ColumnRef[] {
-  return outputs.kind === 'rows'
-    ? outputs.values.flatMap(({ ref }) => (ref.column === undefined ? [] : [ref]))
-    : outputs.aggregates.flatMap(({ ref }) => ref ?? [])
+  switch (outputs.kind) {
+    case 'rows': {
+      const shown = outputs.values.filter(({ ref }) => ref.column !== undefined)
+      return [...shown, ...outputs.order].map(({ ref }) => ref)
+    }
+    case 'totals':
+      return outputs.aggregates.flatMap(({ ref }) => ref ?? [])
+    case 'groups':
+      return [...outputs.by, ...outputs.items.filter(isAggregate).flatMap(({ ref }) => ref ?? [])]
+    default:
+      return unreachable(outputs)
+  }
 }

@@ -1,18 +1,20 @@
-/** Resolves the select list: the columns and aggregates of the result, and their keys. */
+/** Resolves the select list with GROUP BY: the columns and aggregates of the result, and their keys. */
 import { say, words } from '../errors.ts'
 import type { Literal } from '../expressions/ast.ts'
-import { type ColumnRef, typeOf } from '../expressions/condition.ts'
+import { type ColumnRef, isSameRef, typeOf } from '../expressions/condition.ts'
 import { LanguageError } from '../expressions/language-error.ts'
+import { familyOf } from '../expressions/resolve-comparison.ts'
 import { unsupported } from '../expressions/unsupported.ts'
 import { isRedaction, type Redaction } from '../redaction.ts'
 import { unreachable } from '../util/causes.ts'
-import { at as itemAt } from '../util/lists.ts'
+import { at as itemAt, required } from '../util/lists.ts'
 import { typesThat } from '../values/column-types.ts'
-import { AGGREGATE_RULES } from './aggregate.ts'
-import { type ColumnUses, useColumn } from './column-uses.ts'
+import { AGGREGATE_RULES, DISTINCT_RULE } from './aggregate.ts'
+import { assertReadable, type ColumnUses, useColumn } from './column-uses.ts'
 import type { AggregateOutput, Outputs, Source, ValueOutput } from './query.ts'
+import { resolveGroupOrder, resolveRowOrder } from './resolve-order.ts'
 import { findSource } from './scope.ts'
-import type { SelectItem } from './select.ts'
+import type { Select, SelectItem } from './select.ts'
 
 type Item<Kind extends SelectItem['kind']> = Extract<SelectItem, { readonly kind: Kind }>
 
@@ -24,15 +26,49 @@ interface Draft<Output> {
   readonly at: number
 }
 
-/** Resolves a select list. Throws `LanguageError` of kind `name`, `level`, `type`, `rule`, `syntax` or `unsupported`. */
-export function resolveOutputs(items: readonly SelectItem[], columnUses: ColumnUses): Outputs {
+/** Resolves a select list, with the clauses that decide what it means. Throws `LanguageError` of kind `name`, `level`, `type`, `rule`, `syntax` or `unsupported`. */
+export function resolveOutputs(
+  { items, groupBy, orderBy }: Pick<Select, 'items' | 'groupBy' | 'orderBy'>,
+  columnUses: ColumnUses,
+): Outputs {
+  if (groupBy.length > 0) return resolveGroups({ items, groupBy, orderBy }, columnUses)
   const aggregates = items.filter((item) => item.kind === 'aggregate')
   if (aggregates.length === 0) {
-    return { kind: 'rows', values: withUniqueKeys(items.flatMap((item) => draftValues(item, columnUses))) }
+    const values = withUniqueKeys(items.flatMap((item) => draftValues(item, columnUses)))
+    return { kind: 'rows', values, order: resolveRowOrder(orderBy, values, columnUses) }
   }
   const beside = items.find((item) => item.kind !== 'aggregate')
   if (beside !== undefined) throw unsupported('A column beside an aggregate (GROUP BY)', beside.at)
-  return { kind: 'totals', aggregates: withUniqueKeys(aggregates.map((item) => draftAggregate(item, columnUses))) }
+  const outputs = withUniqueKeys(aggregates.map((item) => draftAggregate(item, columnUses)))
+  // One record has an order, whatever it is.
+  resolveGroupOrder(orderBy, { by: [], items: outputs }, columnUses)
+  return { kind: 'totals', aggregates: outputs }
+}
+
+function resolveGroups(
+  { items, groupBy, orderBy }: Pick<Select, 'items' | 'groupBy' | 'orderBy'>,
+  columnUses: ColumnUses,
+): Outputs {
+  const by = groupBy.map((name): ColumnRef => {
+    const ref = useColumn(columnUses, name, 'group')
+    assertReadable(ref, name.at)
+    familyOf({ ref, at: name.at })
+    return ref
+  })
+  const drafts = items.map((item): Draft<ValueOutput | AggregateOutput> => {
+    if (item.kind === 'aggregate') return draftAggregate(item, columnUses)
+    if (item.kind === 'star') throw unsupported('* beside GROUP BY', item.at)
+    const [draft] = draftValues(item, columnUses)
+    const { output } = required(draft)
+    if (by.some((ref) => isSameRef(ref, output.ref))) return required(draft)
+    throw new LanguageError(
+      'rule',
+      say`Column ${item.column.name} is not in GROUP BY. Add it there, or select an aggregate of it.`,
+      item.at,
+    )
+  })
+  const grouped = { by, items: withUniqueKeys(drafts) }
+  return { kind: 'groups', ...grouped, order: resolveGroupOrder(orderBy, grouped, columnUses) }
 }
 
 function draftValues(item: SelectItem, columnUses: ColumnUses): Draft<ValueOutput>[] {
@@ -78,10 +114,10 @@ function readLevel(literal: Literal): Redaction {
 }
 
 function draftAggregate(item: Item<'aggregate'>, columnUses: ColumnUses): Draft<AggregateOutput> {
-  const { name, column, at } = item
-  const output = { key: item.alias ?? item.text, name, at }
+  const { name, column, isDistinct, at } = item
+  const output = { key: item.alias ?? item.text, name, isDistinct, at }
   if (column === undefined) return { output: { ...output, ref: undefined }, qualified: undefined, at }
-  const { accepts, readsValues } = AGGREGATE_RULES[name]
+  const { accepts, readsValues } = isDistinct ? DISTINCT_RULE : AGGREGATE_RULES[name]
   const ref = useColumn(columnUses, column, readsValues ? 'aggregate' : 'count')
   assertReadable(ref, column.at)
   const type = typeOf(ref)
@@ -91,12 +127,6 @@ function draftAggregate(item: Item<'aggregate'>, columnUses: ColumnUses): Draft<
     throw new LanguageError('type', sentence, column.at)
   }
   return { output: { ...output, ref }, qualified: undefined, at }
-}
-
-/** Throws a `rule` error for a transient column: its values are not stored in the row. */
-function assertReadable({ column }: ColumnRef, at: number): void {
-  if (column?.token?.expires !== true) return
-  throw new LanguageError('rule', say`Column ${column.name} is transient: its values are only read by detokenize.`, at)
 }
 
 /** Gives outputs that share a key the key `table.column`. Throws a `name` error if two keys are still equal. */

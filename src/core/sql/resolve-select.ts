@@ -41,7 +41,7 @@ export function resolveNames(select: Select, input: ResolveInput): ResolvedNames
   assertIdName(sources, input.idName)
   const scope: Scope = { sources, idName: input.idName }
   const uses: Use[] = []
-  const outputs = resolveOutputs(select.items, { uses, scope })
+  const outputs = resolveOutputs(select, { uses, scope })
   for (const [index, { on }] of select.joins.entries()) useConditionColumns({ uses, scope: scopeOfJoin(scope, index) }, on)
   if (select.where !== undefined) useConditionColumns({ uses, scope }, select.where)
   return { scope, outputs, uses, needs: sources.map((source) => needsOf(source, outputs, uses)) }

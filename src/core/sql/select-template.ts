@@ -19,7 +19,7 @@ interface Slot {
   readonly distance: number
 }
 
-/** Returns the template of a query, from which these literals were cut; undefined if not each of them is in a condition, once. */
+/** Returns the template of a query, from which these literals were cut; undefined if not each of them is in a condition. BETWEEN has the left side twice. */
 export function createTemplate(bound: Select, literals: readonly Literal[]): SelectTemplate | undefined {
   const slots = new Map<Constant, Slot>()
   const filled = new Set<number>()
@@ -35,7 +35,7 @@ export function createTemplate(bound: Select, literals: readonly Literal[]): Sel
     filled.add(slot.index)
     return empty
   })
-  if (!isWhole || slots.size !== literals.length || filled.size !== literals.length) return undefined
+  if (!isWhole || filled.size !== literals.length) return undefined
   return {
     select,
     bind(given) {

@@ -27,13 +27,22 @@ export interface Join extends Placed {
   readonly on: Expression
 }
 
-/** Functions over all rows. */
+/** Functions over all rows, or over those of each group. */
 export type AggregateName = 'avg' | 'sum' | 'count' | 'min' | 'max'
 
 /**
- * One item of the select list. `alias` is undefined without one. `text` is the item as written, in lower case and without blanks and
- * comments, as in `count(*)`.
+ * A function over rows. `column` is undefined for `COUNT(*)`. `text` is the call as written, in lower case and without needless blanks and
+ * comments, as in `count(*)` or `count(distinct name)`.
  */
+export interface AggregateCall extends Placed {
+  readonly name: AggregateName
+  readonly column: ColumnIdentifier | undefined
+  /** True for COUNT(DISTINCT column): equal values count once. */
+  readonly isDistinct: boolean
+  readonly text: string
+}
+
+/** One item of the select list. `alias` is undefined without one. */
 export type SelectItem =
   /** `*` or `t.*`. */
   | ({ readonly kind: 'star'; readonly table: string | undefined } & Placed)
@@ -45,14 +54,16 @@ export type SelectItem =
       readonly level: Literal
       readonly alias: string | undefined
     } & Placed)
-  /** `column` is undefined for `COUNT(*)`. */
-  | ({
-      readonly kind: 'aggregate'
-      readonly name: AggregateName
-      readonly column: ColumnIdentifier | undefined
-      readonly alias: string | undefined
-      readonly text: string
-    } & Placed)
+  | ({ readonly kind: 'aggregate'; readonly alias: string | undefined } & AggregateCall)
+
+/** The direction of an order. */
+export type Direction = 'asc' | 'desc'
+
+/** One term of ORDER BY. A name is that of an output or, if there is none, of a column. */
+export interface OrderBy extends Placed {
+  readonly by: ColumnIdentifier | AggregateCall
+  readonly direction: Direction
+}
 
 /** A query. `limit` and `offset` are integers from 0, or undefined if absent. */
 export interface Select<Bound = number> {
@@ -60,6 +71,8 @@ export interface Select<Bound = number> {
   readonly from: FromTable
   readonly joins: readonly Join[]
   readonly where: Expression | undefined
+  readonly groupBy: readonly ColumnIdentifier[]
+  readonly orderBy: readonly OrderBy[]
   readonly limit: Bound | undefined
   readonly offset: Bound | undefined
 }

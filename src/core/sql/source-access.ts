@@ -56,7 +56,7 @@ export interface ColumnRequirements {
   readonly visible: readonly Column[]
   /** Only compared by `=`: READ at PLAIN_TEXT, or SEARCH. */
   readonly equated: readonly Column[]
-  /** Compared in another way, or aggregated: READ at PLAIN_TEXT. */
+  /** Compared in another way, aggregated, ordered or grouped by: READ at PLAIN_TEXT. */
   readonly plainText: readonly Column[]
 }
 
@@ -67,9 +67,9 @@ export interface SourceNeeds {
   readonly isConditional: boolean
   /** True in every visible row. Storage evaluates what it can of it. */
   readonly granted: Condition
-  /** Columns of the result. The id of a result row becomes text only when the result is built. */
+  /** Columns of the result and its order. The id of a result row becomes text only when the result is built. */
   readonly selected: readonly Column[]
-  /** True if aggregates read the public id. */
+  /** True if aggregates, groups or the order read the public id. */
   readonly selectsId: boolean
 }
 

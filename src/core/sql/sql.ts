@@ -43,6 +43,15 @@ export function isSqlQuery(piece: unknown): piece is SqlQuery {
   return typeof piece === 'object' && piece !== null && PARTS.has(piece)
 }
 
+/**
+ * Returns a text as a pattern of LIKE and ILIKE that matches it alone: `%`, `_` and `\\` in it are no wildcards. Put `%` around it to find it
+ * anywhere. Throws `invalid_request` for anything but a string. Source: docs/sql.md, "Parameters".
+ */
+export function escapeLike(text: string): string {
+  if (typeof text !== 'string') throw fault('invalid_request')`escapeLike takes a string.`
+  return text.replace(/[\\%_]/g, '\\$&')
+}
+
 /** Makes queries of templates. Source: docs/sql.md, "Parameters". */
 export const sql: SqlTag = Object.freeze(
   Object.assign((texts: TemplateStringsArray, ...pieces: readonly SqlPiece[]) => readInput(() => tag(texts, pieces)), {

@@ -32,6 +32,7 @@ import { checkSchema, type Schema, storedSchema } from '../schema/define-schema.
 import { describeSchema } from '../schema/describe-schema.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import { openSchema } from '../schema-change/open-schema.ts'
+import { HeadCache } from '../sealed-index/index-rows.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import { createKeyedStorage, type KeyedStorage } from '../subject-keys/keyed-storage.ts'
 import type { OnCommit } from '../unit-of-work/gather.ts'
@@ -47,6 +48,7 @@ import type { Administered } from './administration.ts'
 import { watchKey } from './key-watch.ts'
 import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls, parseRetries, retryAborted } from './outside-calls.ts'
+import { quietLog } from './quiet-log.ts'
 import { createSession } from './session.ts'
 import { toExplained } from './session-input.ts'
 import { beginKeys } from './subject-key-source.ts'
@@ -124,20 +126,6 @@ function givenSchema(schema: Schema): Schema {
   return readInput(() => checkSchema(schema.tables, schema.rules))
 }
 
-/** Returns a log that never throws, so that its errors change neither a result nor an error. */
-function quietLog(log: Log | undefined): Log | undefined {
-  if (log === undefined) return undefined
-  const quiet = (level: keyof Log) => (fields: object, message: string) => {
-    try {
-      const returned: unknown = log[level](fields, message)
-      if (returned instanceof Promise) returned.catch(() => {})
-    } catch {
-      // The result of the operation matters more than its log.
-    }
-  }
-  return { info: quiet('info'), warn: quiet('warn'), error: quiet('error') }
-}
-
 /** Logged for each column of a condition that must be opened in every row. Source: docs/security.md, "Policies". */
 const TIMED =
   'a condition of the policy opens a sealed column in every row, so times of reads can show its values: compare a searchable column by =, or a plain one'
@@ -203,6 +191,8 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     log,
     audit,
     processName: options.process,
+    indexHeads: new HeadCache(),
+    readCosts: options.readCosts,
     readSchema: () => describeSchema(live.layout, definitionOf(live.part)),
   }
   const joined = createJoinedCalls(scheduler)
@@ -274,7 +264,8 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   }
   const credentials = createVaultCredentials(credentialPorts)
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => {
-    const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
+    const own = { files: files.inTransaction, indexHeads: new HeadCache(), joined: undefined }
+    const sharedInside = { ...shared, units, lifetime: calls, ...own }
     return { as: (caller) => createSession<S>({ context: contextIn(sharedInside, parseCaller(caller)), vault: undefined }) }
   }
   const ofSchema = createVaultSchema({ ...keyPorts, barrier })

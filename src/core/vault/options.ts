@@ -9,6 +9,7 @@ import type { Entropy, Hash, KeyProvider, KeyRingFactory } from '../ports/crypto
 import type { Log, Metrics, Tracing } from '../ports/observability.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Clock, Scheduler, Stopwatch, Timer } from '../ports/time.ts'
+import type { ReadCosts } from '../queries/candidate-rows.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import type { SchemaChanges } from '../schema-change/open-schema.ts'
@@ -69,7 +70,7 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly onInfected?: OnInfected
   /**
    * Limits of single requests. `maxRecords` and `maxPageSize`: 1,000 each. `maxJsonMembers`: 10,000. Of queries: `maxQueryRecords` 25, `maxQueryLength` 16,384,
-   * `maxQueryLexemes` 4,000, `maxQueryNesting` 64, `maxQueryTables` 8, `maxRowsRead` 1,000,000, `queryTimeoutMs` 30,000, `maxJoinBytes`
+   * `maxQueryLexemes` 4,000, `maxQueryNesting` 64, `maxQueryTables` 8, `queryExtensions` true, `maxRowsRead` 1,000,000, `queryTimeoutMs` 30,000, `maxQueryBytes`
    * 256 MiB. Ranges: docs/reliability.md.
    */
   readonly limits?: Partial<Limits>
@@ -93,6 +94,8 @@ export type OpenOptions<S extends SchemaDefinition, Role extends string = string
   readonly keyRingFactory: KeyRingFactory
   readonly hash: Hash
   readonly scheduler: Scheduler
+  /** What reading costs, by which queries choose their indexes. Default: as it was measured. */
+  readonly readCosts?: ReadCosts
   readonly stopwatch: Stopwatch
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector
@@ -137,9 +140,10 @@ export const limitsShape = z.object(
     maxQueryLexemes: limit(QUERY_LIMITS.maxQueryLexemes, MAX_ITEMS),
     maxQueryNesting: limit(QUERY_LIMITS.maxQueryNesting, MAX_DEPTH),
     maxQueryTables: limit(QUERY_LIMITS.maxQueryTables, MAX_TABLES),
+    queryExtensions: z.boolean('must be true or false').default(QUERY_LIMITS.queryExtensions),
     maxRowsRead: limit(DEFAULT_MAX_ROWS, Number.MAX_SAFE_INTEGER),
     queryTimeoutMs: limit(DEFAULT_TIMEOUT_MS, MAX_MS),
-    maxJoinBytes: limit(DEFAULT_MAX_BYTES, Number.MAX_SAFE_INTEGER),
+    maxQueryBytes: limit(DEFAULT_MAX_BYTES, Number.MAX_SAFE_INTEGER),
   },
   'must be an object',
 ) satisfies z.ZodType<Limits>

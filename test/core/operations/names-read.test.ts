@@ -37,6 +37,11 @@ const QUERIES: readonly (readonly [sql: string, names: object, code: number])[] 
     200,
   ],
   ['SELECT * FROM clients', { tables: ['clients'], columns: ['clients.*'], filters: [] }, 200],
+  [
+    'SELECT name AS n, COUNT(*) AS janedoe FROM clients WHERE salary IN (1, 2) GROUP BY name, email ORDER BY janedoe, email',
+    { tables: ['clients'], columns: ['clients.name', 'clients.salary', 'clients.email'], filters: ['clients.salary'] },
+    200,
+  ],
   // Failed: an unknown column, an unknown table, a type, and SQL that is not supported.
   [
     "SELECT janedoe FROM clients WHERE salary > 'janedoe'",
@@ -50,7 +55,7 @@ const QUERIES: readonly (readonly [sql: string, names: object, code: number])[] 
     422,
   ],
   [
-    'SELECT name, janedoe FROM clients WHERE "Salary" BETWEEN 1 AND 2 ORDER BY janedoe',
+    'SELECT name, janedoe FROM clients WHERE "Salary" BETWEEN 1 AND 2 UNION janedoe',
     { tables: ['clients'], columns: ['clients.name', 'clients.salary'], filters: [] },
     400,
   ],

@@ -56,6 +56,20 @@ describe('the budget of a query', () => {
     await expect(queries.query(looksUp, { budget: { maxBytes: 10_000 } })).resolves.toEqual([{ 'count(*)': 1 }])
   })
 
+  it('limits memory of an order to what OFFSET and LIMIT keep, and memory of groups to all of them', async () => {
+    const queries = await open()
+    const order = 'SELECT * FROM people ORDER BY name DESC LIMIT 5'
+    await expect(queries.query(order, { budget: { maxBytes: 5000 } })).resolves.toHaveLength(5)
+    await expect(queries.query(`${order} OFFSET 100`, { budget: { maxBytes: 5000 } })).rejects.toMatchObject(LIMIT)
+    await expect(queries.query(`${order} OFFSET 1999`, { budget: { maxRows: 2000 } })).resolves.toHaveLength(1)
+    await expect(queries.query(`${order} OFFSET 2000`)).resolves.toHaveLength(0)
+    for (const items of ['count(*) FROM people GROUP BY name', 'count(DISTINCT name) FROM people']) {
+      await expect(queries.query(`SELECT ${items}`, { budget: { maxBytes: 50_000 } })).rejects.toMatchObject(LIMIT)
+      await expect(queries.query(`SELECT ${items}`, { budget: { maxBytes: 5_000_000 } })).resolves.not.toEqual([])
+    }
+    await expect(queries.query(order, { budget: { maxRows: 1999 } })).rejects.toMatchObject(LIMIT)
+  })
+
   it('ends when its signal is aborted', async () => {
     const queries = await open()
     const controller = new AbortController()
@@ -87,6 +101,11 @@ describe('the budget of a query', () => {
       budget: { timeoutMs: 1e9 },
     })
     expect(turns).toBeGreaterThan(8)
+    for (const rest of ['name FROM people ORDER BY name OFFSET 1000', 'max(age) AS top FROM people GROUP BY name ORDER BY top']) {
+      turns = 0
+      await answer(ticking, `SELECT ${rest}`, { budget: { timeoutMs: 1e9 } })
+      expect(turns).toBeGreaterThan(4)
+    }
   })
 
   it('opens fewer rows between yields if they take long', async () => {

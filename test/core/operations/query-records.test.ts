@@ -25,6 +25,45 @@ onEachStorage('queries', ({ fresh }) => {
     }
   })
 
+  it('order rows by values of any kind, with null last and ties in order of insertion', async () => {
+    const queries = await openQueries({ people: PEOPLE, pets: PETS }, { storage: fresh().open() })
+    await queries.insert('people', samplePeople(300))
+    await queries.insert('pets', [{ owner: 'name 2' }, { owner: 'name 1' }, { owner: 'gone' }])
+    expect(await namesIn(queries, 'SELECT name FROM people ORDER BY age LIMIT 3 OFFSET 268')).toEqual([
+      ...['name 298', 'name 299', 'name 0'],
+    ])
+    expect(await namesIn(queries, 'SELECT name FROM people ORDER BY age DESC LIMIT 2 OFFSET 29')).toEqual([
+      'name 290',
+      'name 299',
+    ])
+    expect(await namesIn(queries, 'SELECT name FROM people ORDER BY city DESC LIMIT 2')).toEqual(['name 2', 'name 5'])
+    expect(await namesIn(queries, 'SELECT name FROM people WHERE age > 5 ORDER BY city, age DESC LIMIT 2')).toEqual([
+      ...['name 297', 'name 294'],
+    ])
+    const joined = 'SELECT name, owner FROM people RIGHT JOIN pets ON name = owner ORDER BY owner DESC'
+    expect(await namesIn(queries, joined)).toEqual(['name 2', 'name 1', null])
+    const ids = (await queries.query('SELECT svc_id FROM people ORDER BY svc_id')).map(({ svc_id: id }) => String(id))
+    expect(ids).toEqual(ids.toSorted())
+  })
+
+  it('group rows in order of their first, unless ordered', async () => {
+    const queries = await openQueries({ people: PEOPLE }, { storage: fresh().open() })
+    await queries.insert('people', samplePeople(300).reverse())
+    const counted = 'SELECT city, count(age), max(name) AS top FROM people GROUP BY city'
+    expect(await queries.query(`${counted} LIMIT 2`)).toEqual([
+      { city: 'Ulm', 'count(age)': 90, top: 'name 98' },
+      { city: 'Rome', 'count(age)': 90, top: 'name 97' },
+    ])
+    expect(await queries.query(`${counted} ORDER BY count(age), top LIMIT 1 OFFSET 2`)).toEqual([
+      { city: 'Oslo', 'count(age)': 90, top: 'name 99' },
+    ])
+    expect(await queries.query('SELECT count(DISTINCT city), count(DISTINCT age) FROM people')).toEqual([
+      { 'count(distinct city)': 3, 'count(distinct age)': 270 },
+    ])
+    expect(await queries.query('SELECT age FROM people GROUP BY age')).toHaveLength(25)
+    expect(await queries.query('SELECT city FROM people WHERE age > 300 GROUP BY city')).toEqual([])
+  })
+
   it('find values in plain columns, in sealed ones and by digest alike', async () => {
     const queries = await openQueries({ people: PEOPLE }, { storage: fresh().open() })
     await queries.insert('people', samplePeople(300))

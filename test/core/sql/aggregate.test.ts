@@ -37,11 +37,17 @@ function columnNamed(name: string): Column {
 }
 
 function output(name: AggregateName, column: string | undefined): AggregateOutput {
-  return { key: 'x', name, at: 7, ref: column === undefined ? undefined : { source: 0, column: columnNamed(column) } }
+  return {
+    key: 'x',
+    name,
+    isDistinct: false,
+    at: 7,
+    ref: column === undefined ? undefined : { source: 0, column: columnNamed(column) },
+  }
 }
 
 function answer(name: AggregateName, column: string, values: readonly unknown[]) {
-  const accumulator = createAccumulator(output(name, column))
+  const accumulator = createAccumulator(output(name, column), () => {})
   for (const value of values) accumulator.add(value)
   return accumulator.result()
 }
@@ -70,6 +76,15 @@ describe('an accumulator', () => {
     expect(answer('count', 'text', [null, '', 'a', null])).toBe(2)
   })
 
+  it('counts equal values once, and reports what it keeps', () => {
+    const kept: unknown[] = []
+    const accumulator = createAccumulator({ ...output('count', 'whole'), isDistinct: true }, (value) => kept.push(value))
+    const far = 2n ** 63n - 1n
+    for (const value of [1, 2, 1, null, far, far - 1n, far, 2]) accumulator.add(value)
+    expect(accumulator.result()).toBe(4)
+    expect(kept).toEqual([1, 2, far, far - 1n])
+  })
+
   it('orders strings by code point and DATETIMEs by time', () => {
     expect(answer('max', 'text', ['\u{10000}', '\ue000', null])).toBe('\u{10000}')
     expect(answer('min', 'text', ['b', 'B', 'a'])).toBe('B')
@@ -77,7 +92,7 @@ describe('an accumulator', () => {
   })
 
   it("throws a range error at the function's offset for a sum that overflows a double", () => {
-    const accumulator = createAccumulator(output('sum', 'real'))
+    const accumulator = createAccumulator(output('sum', 'real'), () => {})
     accumulator.add(1e308)
     accumulator.add(1e308)
     expect(() => accumulator.result()).toThrow(expect.objectContaining({ kind: 'range', at: 7 }))

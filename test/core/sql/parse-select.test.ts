@@ -1,12 +1,13 @@
 /** Tests parsing queries. */
 import { describe, expect, it } from 'vitest'
 import { LanguageError } from '../../../src/core/expressions/language-error.ts'
+import { QUERY_LIMITS, type QueryLimits } from '../../../src/core/limits.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
 import { printSelect } from '../../support/sql/print-select.ts'
 
-function faultOf(text: string): LanguageError {
+function faultOf(text: string, limits?: QueryLimits): LanguageError {
   try {
-    parseSelect(text)
+    parseSelect(text, limits)
   } catch (fault) {
     if (fault instanceof LanguageError) return fault
     throw fault
@@ -28,7 +29,7 @@ describe('a query', () => {
           alias: undefined,
           at: 22,
         },
-        { kind: 'aggregate', name: 'count', column: undefined, alias: 'c', text: 'count(*)', at: 50 },
+        { kind: 'aggregate', name: 'count', column: undefined, isDistinct: false, alias: 'c', text: 'count(*)', at: 50 },
       ],
       from: { table: 'persons', alias: 'p', at: 66 },
       joins: [
@@ -52,8 +53,21 @@ describe('a query', () => {
         right: { kind: 'text', text: 'SE', at: 138 },
         at: 126,
       },
+      groupBy: [],
+      orderBy: [],
       limit: 5,
       offset: 10,
+    })
+  })
+
+  it('has its groups and its order', () => {
+    expect(parseSelect('SELECT a FROM t GROUP BY (t.a), "B" ORDER BY a, COUNT( DISTINCT t.B ) DESC, "C" ASC')).toMatchObject({
+      groupBy: [{ table: 't', name: 'a', at: 26 }, { name: 'b' }],
+      orderBy: [
+        { by: { kind: 'column', name: 'a' }, direction: 'asc', at: 45 },
+        { by: { name: 'count', column: { table: 't', name: 'b' }, isDistinct: true }, direction: 'desc', at: 48 },
+        { by: { name: 'c' }, direction: 'asc' },
+      ],
     })
   })
 
@@ -83,14 +97,25 @@ describe('a query', () => {
     ['SELECT min min, count(min) max FROM sum', 'SELECT min AS min, COUNT(min) AS max FROM sum'],
     ['SELECT user, "default", "check" FROM "table"', 'SELECT user, default, check FROM table'],
     ['SELECT a FROM t semi JOIN u ON a = b', 'SELECT a FROM t AS semi JOIN u ON a = b'],
+    ['SELECT a FROM t WHERE a<=1 AND b>=-2', 'SELECT a FROM t WHERE NOT a > 1 AND NOT b < -2'],
+    ['SELECT a FROM t WHERE a<>1 OR 1!=a', 'SELECT a FROM t WHERE NOT a = 1 OR NOT 1 = a'],
+    ['SELECT a FROM t WHERE a IN ("x", (2), $3)', "SELECT a FROM t WHERE a = 'x' OR a = 2 OR a = $3"],
+    ['SELECT a FROM t WHERE a NOT IN (NULL)', 'SELECT a FROM t WHERE NOT a = NULL'],
+    ['SELECT a FROM t WHERE 1 IN (a, b) AND c = 1', 'SELECT a FROM t WHERE (1 = a OR 1 = b) AND c = 1'],
+    ['SELECT a FROM t WHERE a BETWEEN 1 AND 2 AND b = 3', 'SELECT a FROM t WHERE NOT a < 1 AND NOT a > 2 AND b = 3'],
+    ['SELECT a FROM t WHERE NOT a NOT BETWEEN b AND (c)', 'SELECT a FROM t WHERE NOT NOT (NOT a < b AND NOT a > c)'],
+    ['SELECT count(DISTINCT (a)) FROM t', 'SELECT COUNT(DISTINCT a) FROM t'],
+    ['SELECT a FROM t GROUP BY a ORDER BY a ASC, SUM(ALL b) DESC', 'SELECT a FROM t GROUP BY a ORDER BY a, SUM(b) DESC'],
   ])('is parsed in any spelling: %s', (text, expected) => {
     expect(printSelect(parseSelect(text))).toBe(expected)
     expect(printSelect(parseSelect(expected))).toBe(expected)
   })
 
   it('names a function by its text in lower case, without blanks, ALL and parentheses', () => {
-    const { items } = parseSelect('SELECT COUNT( * ), Sum(ALL A), MAX((T.B)), min("C") FROM t')
-    expect(items.map((item) => item.kind === 'aggregate' && item.text)).toEqual(['count(*)', 'sum(a)', 'max(t.b)', 'min(c)'])
+    const { items } = parseSelect('SELECT COUNT( * ), Sum(ALL A), MAX((T.B)), min("C"), COUNT( DISTINCT  T.a ) FROM t')
+    expect(items.map((item) => item.kind === 'aggregate' && item.text)).toEqual([
+      ...['count(*)', 'sum(a)', 'max(t.b)', 'min(c)', 'count(distinct t.a)'],
+    ])
   })
 
   it('accepts LIMIT and OFFSET up to the largest safe integer', () => {
@@ -129,7 +154,10 @@ describe('an unsupported construct', () => {
     ['SELECT lower(a) FROM t', 'A function other than AVG, COUNT, MAX, MIN, REDACTION and SUM', 7],
     ['SELECT CAST(a AS text) FROM t', 'A function other than AVG, COUNT, MAX, MIN, REDACTION and SUM', 7],
     ['SELECT CASE WHEN a THEN b END FROM t', 'CASE', 7],
-    ['SELECT COUNT(DISTINCT a) FROM t', 'DISTINCT', 13],
+    ['SELECT SUM(DISTINCT a) FROM t', 'DISTINCT', 11],
+    ['SELECT COUNT(DISTINCT *) FROM t', 'Arithmetic', 22],
+    ['SELECT a <> 1 FROM t', 'A condition in the select list', 9],
+    ['SELECT a BETWEEN 1 AND 2 FROM t', 'A condition in the select list', 9],
     ['SELECT COUNT(1) FROM t', 'A value in a function', 13],
     ['SELECT COUNT(NULL) FROM t', 'A value in a function', 13],
     ['SELECT SUM(a + b) FROM t', 'Arithmetic', 13],
@@ -150,11 +178,20 @@ describe('an unsupported construct', () => {
     ['SELECT a FROM f(1)', 'Anything but a table in FROM', 14],
     ['SELECT a FROM s.t', 'A schema before a table', 14],
     ['SELECT a FROM t AS u (b)', 'A list of columns after an alias', 21],
-    ['SELECT a FROM t WHERE b IN (1)', 'IN', 24],
-    ['SELECT a FROM t GROUP BY a', 'GROUP BY', 16],
+    ['SELECT a FROM t WHERE b IN (SELECT c FROM u)', 'A subquery', 28],
+    ['SELECT a FROM t WHERE b IN ((1, 2))', 'A row of values', 28],
+    ['SELECT a FROM t WHERE b <= 1 >= 2', 'A comparison of a condition', 29],
+    ['SELECT a FROM t WHERE b IN (1) = c', 'A comparison of a condition', 31],
+    ['SELECT a FROM t GROUP BY 1', 'A value in GROUP BY', 25],
+    ['SELECT a FROM t GROUP BY lower(a)', 'A function in GROUP BY', 25],
+    ['SELECT a FROM t GROUP BY a HAVING b = 1', 'HAVING', 27],
+    ['SELECT a FROM t ORDER BY 2', 'A value in ORDER BY', 25],
+    ['SELECT a FROM t ORDER BY (a = 1)', 'An expression in ORDER BY', 25],
+    ['SELECT a FROM t ORDER BY a + 1', 'Arithmetic', 27],
+    ['SELECT a FROM t ORDER BY $1', 'A value in ORDER BY', 25],
+    ['SELECT a FROM t ORDER BY a DESC NULLS LAST', 'NULLS FIRST and NULLS LAST', 32],
+    ['SELECT a FROM t ORDER BY a COLLATE "C"', 'COLLATE', 27],
     ['SELECT a FROM t HAVING a = 1', 'HAVING', 16],
-    ['SELECT a FROM t ORDER BY a', 'ORDER BY', 16],
-    ['SELECT a FROM t LIMIT 1 ORDER BY a', 'ORDER BY', 24],
     ['SELECT a FROM t UNION SELECT a FROM u', 'UNION', 16],
     ['SELECT a FROM t INTERSECT SELECT a FROM u', 'INTERSECT', 16],
     ['SELECT a FROM t EXCEPT SELECT a FROM u', 'EXCEPT', 16],
@@ -187,6 +224,26 @@ describe('an unsupported construct', () => {
   })
 })
 
+describe('without the extensions', () => {
+  it.each([
+    ['SELECT a FROM t WHERE b <= 1', '<=', 24],
+    ['SELECT a FROM t WHERE b >= 1', '>=', 24],
+    ['SELECT a FROM t WHERE b <> 1', '<>', 24],
+    ['SELECT a FROM t WHERE b != 1', '!=', 24],
+    ['SELECT a FROM t WHERE b IN (1)', 'IN', 24],
+    ['SELECT a FROM t WHERE b NOT IN (1)', 'IN', 28],
+    ['SELECT a FROM t WHERE b BETWEEN 1 AND 2', 'BETWEEN', 24],
+    ['SELECT COUNT(DISTINCT a) FROM t', 'DISTINCT', 13],
+    ['SELECT a <= 1 FROM t', '<=', 9],
+    ['SELECT a FROM t GROUP BY a', 'GROUP BY', 16],
+    ['SELECT a FROM t ORDER BY a', 'ORDER BY', 16],
+    ['SELECT a FROM t LIMIT 1 ORDER BY a', 'ORDER BY', 24],
+  ])('is rejected by its name and offset: %s', (text, construct, at) => {
+    const message = `${construct} is not supported.`
+    expect(faultOf(text, { ...QUERY_LIMITS, queryExtensions: false })).toMatchObject({ kind: 'unsupported', message, at })
+  })
+})
+
 describe('a syntax error', () => {
   it.each([
     ['', 0, 'Expected SELECT.'],
@@ -211,6 +268,16 @@ describe('a syntax error', () => {
     ['SELECT a FROM t LIMIT 1 LIMIT 2', 24, 'LIMIT appears twice.'],
     ['SELECT a FROM t OFFSET 1 LIMIT 2 OFFSET 1', 33, 'OFFSET appears twice.'],
     ['SELECT a AS "" FROM t', 12, 'This name is empty.'],
+    ['SELECT a FROM t WHERE b IN ()', 28, 'Expected a column or a value.'],
+    ['SELECT a FROM t WHERE b IN 1', 27, 'Expected (.'],
+    ['SELECT a FROM t WHERE b IN (1', 29, 'Expected ).'],
+    ['SELECT a FROM t WHERE b BETWEEN 1 OR 2', 34, 'Expected AND.'],
+    ['SELECT a FROM t WHERE b NOT = 1', 28, 'Expected BETWEEN, ILIKE, IN or LIKE.'],
+    ['SELECT a FROM t WHERE <= 1', 22, 'Expected a column or a value.'],
+    ['SELECT a FROM t ORDER a', 22, 'Expected BY.'],
+    ['SELECT a FROM t LIMIT 1 ORDER BY a', 24, 'Expected the end of the query.'],
+    ['SELECT a FROM t ORDER BY a GROUP BY a', 27, 'Expected the end of the query.'],
+    ['SELECT a FROM t ORDER BY a,', 27, 'Expected a column.'],
   ])('has its offset: %j', (text, at, message) => {
     expect(faultOf(text)).toMatchObject({ kind: 'syntax', at, message })
   })

@@ -117,7 +117,7 @@ describe('a plan', () => {
     expect(plan.sources).toEqual([
       {
         ...{ table: 'people', alias: 'people', joinKind: 'from', joinMethod: 'none', storageFilter: '(city > ? and city <> ?)' },
-        ...{ residualColumns: [], openedColumns: [], policyColumns: [], joinColumns: [], postJoinColumns: [] },
+        ...{ sealedIndexes: [], residualColumns: [], openedColumns: [], policyColumns: [], joinColumns: [], postJoinColumns: [] },
         wholeRead: 'city has no index',
       },
     ])
@@ -137,6 +137,15 @@ describe('a plan', () => {
     expect(queries.explain("SELECT count(*), max(city), count(ssn) FROM people WHERE city = 'x'").strategy).toBe(
       'storage computes the aggregates',
     )
+    expect(queries.explain("SELECT count(DISTINCT city) FROM people WHERE city = 'x'").strategy).toBe(
+      'one column is read and aggregated',
+    )
+    expect(queries.explain('SELECT count(*) FROM people GROUP BY city').strategy).toBe(
+      'every matching row is read, and each group is kept in memory',
+    )
+    const ordered = queries.explain('SELECT name AS n FROM people ORDER BY n DESC, svc_id')
+    expect(ordered.strategy).toBe('every matching row is read, and the first in order are kept in memory')
+    expect(ordered.order).toEqual(['people.name desc', 'people.svc_id asc'])
     expect(queries.explain('SELECT count(*), max(age) FROM people').strategy).toBe('every row is read and aggregated')
     expect(queries.explain("SELECT count(*) FROM people WHERE name = 'x'").strategy).toBe('every row is read and aggregated')
   })
@@ -201,6 +210,10 @@ describe('a plan', () => {
       ["city = 'Oslo'", 'city has no index'],
       ['age > 3', 'age is sealed and has no digest'],
       ["ssn > '1'", 'ssn is sealed: its digest is found by = only'],
+      ["ssn <= '1'", 'ssn is sealed: its digest is found by = only'],
+      ["ssn IN ('1', '2')", undefined],
+      ["ssn NOT IN ('1')", 'no index finds what NOT leaves'],
+      ["city BETWEEN 'A' AND 'B'", 'city has no index'],
       ["name LIKE 'A%'", 'no index finds the pattern of name'],
       ["ssn = '1' OR name = 'x'", 'name is sealed and has no digest, in an OR'],
       ["NOT ssn = '1'", 'no index finds what NOT leaves'],

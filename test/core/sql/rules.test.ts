@@ -52,7 +52,7 @@ async function refusal(queries: Queries, sql: string): Promise<{ code: ErrorCode
 describe('a rejected query', () => {
   it.each([
     ['SELEC name FROM people', 'invalid_request', 3, 'Line 1, column 1:'],
-    ['SELECT name\nFROM people\nWHERE age >= 3', 'unsupported', 12, 'Line 3, column 11:'],
+    ['SELECT name\nFROM people\nWHERE age % 3', 'unsupported', 12, 'Line 3, column 11:'],
     ['SELECT name FROM unknown', 'not_found', 5, 'Line 1, column 18: Table "unknown" does not exist.'],
     ['SELECT emial FROM people', 'invalid_request', 3, 'Line 1, column 8: Column "emial" is invalid.'],
     ['SELECT p.emial FROM people p', 'invalid_request', 3, 'Column "emial" of table "p" is invalid.'],
@@ -87,6 +87,21 @@ describe('a rejected query', () => {
     ["SELECT age FROM people WHERE code = 'x'", 'unprocessable', 9, 'Line 1, column 30:'],
     ["SELECT age FROM people WHERE name ? 'x'", 'unprocessable', 9, ''],
     ["SELECT age FROM people WHERE age = 'ten'", 'unprocessable', 9, ''],
+    ["SELECT age FROM people WHERE age IN (1, 'ten')", 'unprocessable', 9, 'Line 1, column 41:'],
+    ['SELECT age FROM people WHERE born BETWEEN 1 AND 2', 'unprocessable', 9, 'Line 1, column 43:'],
+    ['SELECT age FROM people ORDER BY emial', 'invalid_request', 3, 'Line 1, column 33: Column "emial" is invalid.'],
+    ['SELECT a.age FROM people a JOIN people b ON a.age = b.age ORDER BY born', 'invalid_request', 3, 'in more than one table'],
+    ['SELECT age FROM people ORDER BY name, notes', 'unprocessable', 9, 'Line 1, column 39: The values of column "notes"'],
+    ['SELECT age FROM people ORDER BY code', 'unprocessable', 9, 'only read by detokenize'],
+    ['SELECT age FROM people ORDER BY count(*)', 'unprocessable', 9, 'Line 1, column 33: An aggregate orders groups'],
+    ['SELECT count(*) FROM people ORDER BY age', 'unprocessable', 9, 'Column "age" is not in GROUP BY'],
+    ['SELECT count(*) FROM people GROUP BY notes', 'unprocessable', 9, 'The values of column "notes" cannot be compared.'],
+    ['SELECT age FROM people GROUP BY name', 'unprocessable', 9, 'Line 1, column 8: Column "age" is not in GROUP BY.'],
+    ['SELECT * FROM people GROUP BY name', 'unsupported', 12, '* beside GROUP BY'],
+    ['SELECT name FROM people GROUP BY name ORDER BY age', 'unprocessable', 9, 'Line 1, column 48: Column "age" is not in GROUP'],
+    ['SELECT name FROM people GROUP BY name ORDER BY max(age)', 'unprocessable', 9, 'an aggregate of the select list'],
+    ['SELECT count(DISTINCT notes) FROM people', 'unprocessable', 9, 'COUNT requires a column of type'],
+    ['SELECT count(DISTINCT code) FROM people', 'unprocessable', 9, 'only read by detokenize'],
     ['SELECT age FROM people WHERE born > age', 'unprocessable', 9, ''],
     ['SELECT age FROM people LIMIT -1', 'out_of_range', 11, ''],
   ] as const)('%s', async (sql, code, grpcCode, sentence) => {
@@ -134,12 +149,27 @@ describe('levels', () => {
     expect(await refusal(owner.as(['masked']), `SELECT name FROM people WHERE ${condition}`)).toMatchObject(FORBIDDEN)
   })
 
-  it.each(['min(ssn)', 'max(name)', 'sum(age)', 'avg(age)'])(
+  it.each(['min(ssn)', 'max(name)', 'sum(age)', 'avg(age)', 'count(DISTINCT ssn)'])(
     'a caller who sees masked values cannot select %s',
     async (aggregate) => {
       expect(await refusal(owner.as(['masked']), `SELECT ${aggregate} FROM people`)).toMatchObject(FORBIDDEN)
     },
   )
+
+  it.each([
+    'ssn FROM people ORDER BY ssn',
+    'ssn AS shown FROM people ORDER BY shown',
+    "REDACTION(ssn, 'MASKED') AS shown FROM people ORDER BY shown DESC",
+    '* FROM people ORDER BY ssn',
+    'ssn FROM people GROUP BY ssn',
+    'count(*) FROM people GROUP BY age',
+    'name FROM people WHERE age <= 3',
+    'name FROM people WHERE ssn BETWEEN 1 AND 2',
+    'name FROM people WHERE age <> 3',
+    'name FROM people WHERE ssn NOT IN (NULL)',
+  ])('a caller who sees masked values cannot select %s', async (query) => {
+    expect(await refusal(owner.as(['masked']), `SELECT ${query}`)).toMatchObject(FORBIDDEN)
+  })
 
   it('a caller who sees masked values cannot join on them', async () => {
     const masked = owner.as(['masked'])
@@ -158,6 +188,11 @@ describe('levels', () => {
     expect(await searcher.query('SELECT a.name FROM people a JOIN people b ON a.ssn = b.ssn')).toEqual([])
     expect(await refusal(searcher, "SELECT name FROM people WHERE ssn = '1' OR ssn > '2'")).toMatchObject(FORBIDDEN)
     expect(await refusal(searcher, 'SELECT name FROM people WHERE age = 1')).toMatchObject(FORBIDDEN)
+    expect(await searcher.query("SELECT name FROM people WHERE ssn IN ('1', '2') OR ssn <> '3' OR ssn NOT IN ('4')")).toEqual([])
+    for (const rest of ["WHERE ssn <= '1'", "WHERE ssn BETWEEN '1' AND '2'", 'ORDER BY ssn', 'GROUP BY ssn']) {
+      const items = rest.startsWith('GROUP') ? 'count(*)' : 'name'
+      expect(await refusal(searcher, `SELECT ${items} FROM people ${rest}`)).toMatchObject(FORBIDDEN)
+    }
   })
 
   it('SEARCH without READ allows = on a column and nothing else', async () => {
@@ -178,6 +213,14 @@ describe('levels', () => {
     ['SELECT count(ssn) FROM people', 'SELECT count(nix) FROM people'],
     ['SELECT sum(ssn) FROM people', 'SELECT sum(nix) FROM people'],
     ["SELECT redaction(ssn, 'REDACTED') FROM people", "SELECT redaction(nix, 'REDACTED') FROM people"],
+    ['SELECT name FROM people ORDER BY ssn', 'SELECT name FROM people ORDER BY nix'],
+    ['SELECT count(*) FROM people GROUP BY ssn', 'SELECT count(*) FROM people GROUP BY nix'],
+    ['SELECT count(DISTINCT ssn) FROM people', 'SELECT count(DISTINCT nix) FROM people'],
+    ["SELECT name FROM people WHERE ssn NOT IN ('1')", "SELECT name FROM people WHERE nix NOT IN ('1')"],
+    [
+      'SELECT name, max(name) FROM people GROUP BY name ORDER BY max(ssn)',
+      'SELECT name, max(name) FROM people GROUP BY name ORDER BY max(nix)',
+    ],
     [
       'SELECT a.name FROM people a JOIN people b ON a.ssn = b.name',
       'SELECT a.name FROM people a JOIN people b ON a.nix = b.name',

@@ -1,7 +1,9 @@
 /** Tests of the `sql` tag: what becomes a parameter, what becomes text, and what is refused. */
 import { describe, expect, it } from 'vitest'
+import { createMatcher } from '../../../src/core/expressions/like.ts'
 import type { SqlPiece } from '../../../src/core/sql/sql.ts'
-import { isVaultError, type SqlQuery, sql } from '../../../src/index.ts'
+import { escapeLike, isVaultError, type SqlQuery, sql } from '../../../src/index.ts'
+import { seededRandom } from '../../support/random/seeded-random.ts'
 import { hostileInputs } from '../../support/vaults/hostile-inputs.ts'
 
 const TEST_SECRET = "a secret ' OR TRUE --"
@@ -136,6 +138,25 @@ describe('sql', () => {
       expect(faultOf(() => untyped(texts)).code).toBe('invalid_request')
     }
     expect(faultOf(() => sql`\u{}`).message).toBe('The template of sql has an invalid escape.')
+  })
+})
+
+describe('escapeLike', () => {
+  it('makes a pattern that matches its text alone, and is part of a longer one', () => {
+    const random = seededRandom('escape')
+    const letters = ['a', 'b', '%', '_', '\\', '🦆', "'"]
+    const text = () => Array.from({ length: random.below(6) }, () => random.pick(letters)).join('')
+    for (let run = 0; run < 5000; run++) {
+      const [one, other] = [text(), text()]
+      expect(createMatcher(escapeLike(one), false)(other), `${other} LIKE ${one}`).toBe(one === other)
+      expect(createMatcher(`%${escapeLike(one)}%`, false)(other), `${one} in ${other}`).toBe(other.includes(one))
+    }
+  })
+
+  it('takes nothing but a string', () => {
+    for (const [name, input] of hostileInputs()) {
+      if (typeof input !== 'string') expect(faultOf(() => escapeLike(input as string)).code, name).toBe('invalid_request')
+    }
   })
 })
 

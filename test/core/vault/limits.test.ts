@@ -82,6 +82,21 @@ describe('limits of the text of a query', () => {
     expect(await wide.ask(join(65))).toMatch(/^limit_exceeded/)
   })
 
+  it('can leave the language as the specification has it', async () => {
+    const { ask } = await openWith({ queryExtensions: false })
+    expect(await ask('SELECT COUNT(*) FROM orders WHERE total < 5')).toBe(1)
+    const refused = (rest: string, construct: string) =>
+      [rest, expect.stringContaining(`: ${construct} is not supported.`)] as const
+    for (const [rest, error] of [
+      refused('WHERE total <= 5', '<='),
+      refused('WHERE total BETWEEN 1 AND 5', 'BETWEEN'),
+      refused('GROUP BY memo', 'GROUP BY'),
+      refused('ORDER BY memo', 'ORDER BY'),
+    ]) {
+      expect(await ask(`SELECT memo FROM orders ${rest}`)).toEqual(error)
+    }
+  })
+
   it('hold for its nesting, which can be 256', async () => {
     const nested = (depth: number, open: string, close: string) =>
       `SELECT COUNT(*) FROM orders WHERE ${open.repeat(depth)}total = 1${close.repeat(depth)}`
@@ -106,8 +121,17 @@ describe('limits of the work of a query', () => {
     expect(await rows.ask(scan)).toMatch(/^limit_exceeded: .*limit of 29 rows read/)
     expect(await rows.ask(scan, { budget: { maxRows: 30 } })).toBe(1)
     const joined = 'SELECT COUNT(*) FROM orders a JOIN orders b ON a.total > b.total'
-    const bytes = await openWith({ maxJoinBytes: 100 })
+    const bytes = await openWith({ maxQueryBytes: 100 })
     expect(await bytes.ask(joined)).toMatch(/^limit_exceeded/)
     expect(await bytes.ask(joined, { budget: { maxBytes: 100_000 } })).toBe(1)
+  })
+
+  it('count the memory of what is kept of an order, of groups and of different values, and no more than that', async () => {
+    const { ask } = await openWith({ maxQueryBytes: 1000 })
+    expect(await ask('SELECT memo FROM orders ORDER BY memo LIMIT 2')).toBe(2)
+    const over = /^limit_exceeded: Query failed. It exceeded the memory limit of 1000 bytes/
+    expect(await ask('SELECT memo FROM orders ORDER BY memo LIMIT 2 OFFSET 20')).toMatch(over)
+    expect(await ask('SELECT COUNT(*) FROM orders GROUP BY memo')).toMatch(over)
+    expect(await ask('SELECT COUNT(DISTINCT memo) FROM orders')).toMatch(over)
   })
 })

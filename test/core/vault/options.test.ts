@@ -23,9 +23,10 @@ describe('parseOptions', () => {
       maxQueryLexemes: 4000,
       maxQueryNesting: 64,
       maxQueryTables: 8,
+      queryExtensions: true,
       maxRowsRead: 1_000_000,
       queryTimeoutMs: 30_000,
-      maxJoinBytes: 268_435_456,
+      maxQueryBytes: 268_435_456,
     })
   })
 
@@ -39,6 +40,7 @@ describe('parseOptions', () => {
     [{ limits: { maxRecords: 0 } }, 'option "limits.maxRecords" must be an integer from 1 to 1000000.'],
     [{ limits: { maxQueryRecords: 1_000_001 } }, 'option "limits.maxQueryRecords" must be an integer from 1 to 1000000.'],
     [{ limits: { maxQueryNesting: 257 } }, 'option "limits.maxQueryNesting" must be an integer from 1 to 256.'],
+    [{ limits: { queryExtensions: 'no' } }, 'option "limits.queryExtensions" must be true or false.'],
     [{ limits: { maxQueryTables: 1.5 } }, 'option "limits.maxQueryTables" must be an integer from 1 to 64.'],
     [{ limits: { queryTimeoutMs: '5' } }, 'option "limits.queryTimeoutMs" must be an integer from 1 to 2147483647.'],
   ])('names the invalid option of %o', (options, problem) => {

@@ -48,21 +48,26 @@ const VAULT = digestVaultId(SYSTEM_PORTS.hash, 'v1')
 type TableName = keyof typeof INDEXED_TABLES
 const NAMES: readonly TableName[] = ['people', 'visits']
 
-/** Returns a table as it is stored: a change of the schema adds indexes, and drops them. */
+/** Returns a table as it is stored. */
 export async function storedTable({ storage, ring }: LooseVault, name: string): Promise<Table> {
   const { entries } = await readCatalogRows(storage)
   const { schema } = openState({ ring, vault: VAULT }, required(entries.get('schema')))
   return required(layoutSchema(schema).tables.get(name))
 }
 
-/** What the indexes of a table say in all: the weight of each row under each key of each index, by their texts. Those that add up to nothing, and indexes that ended, are left out. */
+/**
+ * What the indexes of a table say in all: the weight of each row under each key of each index, by their texts. Those that add up to nothing, and those of indexes
+ * that ended, are left out.
+ */
 export async function storedKeys(vault: LooseVault, name: TableName): Promise<ReadonlyMap<string, number>> {
   const { objectId, indexes } = await indexesOf(vault, name)
+  const live = new Set(indexes.map((index) => index.objectId))
   const rows = rowsOf(vault)
-  const spaces = [objectId, ...indexes.map((index) => index.objectId)]
+  const spaces = [objectId, ...live]
   const { heads } = await readHeads(rows, new HeadCache(), { spaces, pace: { worked: async () => {} } })
   const sums = new Map<string, number>()
   const add = (index: number, { groups, firsts, rows: ids, weights, ...keys }: Segment): void => {
+    if (!live.has(index)) return
     for (let group = 0; group < groups; group++) {
       const key = toHex(keyOfGroup({ groups, firsts, rows: ids, weights, ...keys }, group))
       for (let entry = firsts[group] ?? 0; entry < (firsts[group + 1] ?? 0); entry++) {
@@ -76,16 +81,13 @@ export async function storedKeys(vault: LooseVault, name: TableName): Promise<Re
     else if (head.kind === 'small') add(head.space, head.segment)
     else if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
   }
-  const isLive = (text: string): boolean => indexes.some(({ objectId: index }) => text.startsWith(`${index} `))
-  return new Map(
-    [...sums].filter(([text, weight]) => weight !== 0 && isLive(text)).sort(([left], [right]) => (left < right ? -1 : 1)),
-  )
+  return new Map([...sums].filter(([, weight]) => weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
 }
 
 /** Returns the number of deltas of a table. */
 export async function countDeltas(vault: LooseVault, name: TableName): Promise<number> {
-  const { objectId: value } = await indexesOf(vault, name)
-  const filter = { kind: 'compare', column: 'space', operator: '=', value } as const
+  const { objectId } = await storedTable(vault, name)
+  const filter = { kind: 'compare', column: 'space', operator: '=', value: objectId } as const
   return Number((await vault.storage.aggregate(INDEX_RUNS.name, filter, [{ kind: 'count' }]))[0])
 }
 

@@ -14,8 +14,10 @@ import { readQuery } from '../../../src/core/queries/query-text.ts'
 import { explainQuery, type QueryContext, type QueryResult, runQuery } from '../../../src/core/queries/run-query.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
-import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { RECORD_ID_NAME } from '../../../src/core/schema/names.ts'
+import { HeadCache } from '../../../src/core/sealed-index/index-rows.ts'
+import { createIndexReader } from '../../../src/core/sealed-index/read-index.ts'
 import { createJsonBudget } from '../../../src/core/values/json-types.ts'
 import { limitsShape } from '../../../src/core/vault/options.ts'
 import { defineSchema } from '../../../src/index.ts'
@@ -108,8 +110,19 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
   }
 
   function queriesOf(roles: readonly string[]): Queries {
+    const cache = new HeadCache()
+    const readIndexes = (table: Table) =>
+      createIndexReader({ storage, keys: barrier, cache, clock, scheduler: systemScheduler }, table)
     const access = accessOf(compiled, { roles })
-    const context: QueryContext = { storage: watched(storage, calls), barrier, clock, scheduler: systemScheduler, layout, access }
+    const context: QueryContext = {
+      storage: watched(storage, calls),
+      barrier,
+      clock,
+      scheduler: systemScheduler,
+      layout,
+      access,
+      readIndexes,
+    }
     return {
       context,
       storage,

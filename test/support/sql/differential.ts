@@ -2,9 +2,11 @@
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
-import { createVault, defineSchema } from '../../../src/index.ts'
+import { openVault } from '../../../src/core/vault/open-vault.ts'
+import { defineSchema } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
-import { asLoose } from '../vaults/open-untyped.ts'
+import { asLoose, type LooseRecord, type LooseSession } from '../vaults/open-untyped.ts'
+import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 import { drawFixture, type Fixture, schemaOf, toInput } from './fixture.ts'
 import { type Answer, asQueryable } from './known-vault.ts'
@@ -50,21 +52,39 @@ export interface Outcome {
 
 /** A vault of a fixture, filled. */
 export async function openFixture(fixture: Fixture, storage: StorageHandle): Promise<Subject> {
-  const vault = await createVault({
-    id: 'fixture',
-    storage,
-    schema: defineSchema(schemaOf(fixture)),
-    keys: localKeys({ key: TEST_SECRET }),
-  })
+  const schema = defineSchema(schemaOf(fixture))
+  const keys = localKeys({ key: TEST_SECRET })
+  // Every other vault uses an index wherever there is one.
+  const costs = fixture.usesIndexes ? { readCosts: { scannedRow: 1e9, foundRow: 0, entry: 0, anyUse: 0 } } : {}
+  const vault = await openVault({ ...SYSTEM_PORTS, id: 'fixture', storage, schema, keys, ...costs })
   const session = vault.as(OWNER)
   for (const { name, columns, rows } of fixture.tables) {
     const records = rows.map((row) => ({
       fields: Object.fromEntries(columns.map((column, at) => [column.name, toInput(row[at] ?? null)])),
     }))
-    if (records.length > 0) await asLoose(session).insert(name, records)
+    if (records.length > 0) await storeAround(asLoose(session), name, records)
   }
   const queryable = asQueryable(session)
   return { ask: (query, print) => queryable.query(print(query)), close: () => vault.close() }
+}
+
+/** Stores records in two requests, with others around them that are deleted again, and one that is changed to what it was. */
+async function storeAround(session: LooseSession, table: string, records: readonly LooseRecord[]): Promise<void> {
+  const half = records.length >> 1
+  const before = await session.insert(table, records.slice(0, 3))
+  const first = half === 0 ? { records: [] } : await session.insert(table, records.slice(0, half))
+  await session.insert(table, records.slice(half))
+  const [one] = first.records
+  const [fields, others] = [records[0]?.fields, records.at(-1)?.fields]
+  if (one !== undefined && fields !== undefined && others !== undefined) {
+    await session.updateOne(table, one.id, others)
+    await session.updateOne(table, one.id, fields)
+  }
+  const after = await session.insert(table, records.slice(-2))
+  await session.delete(
+    table,
+    [...before.records, ...after.records].map(({ id }) => id),
+  )
 }
 
 /** Draws fixtures and queries until enough results are compared, or too many differ. */

@@ -38,12 +38,50 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'LIKE ignores case': asking((query) =>
     mapConditions(query, (one) => mapParts(one, (part) => (part.kind === 'like' ? { ...part, ignoresCase: true } : part))),
   ),
+  '<= is read as <': asking((query) =>
+    mapConditions(query, (one) =>
+      mapParts(one, (part) => (part.kind === 'compare' && part.operator === '<=' ? { ...part, operator: '<' } : part)),
+    ),
+  ),
+  'NOT IN skips null': asking((query) => mapConditions(query, (one) => mapParts(one, notInWithoutNull))),
+  'BETWEEN leaves out its bounds': asking((query) => mapConditions(query, (one) => mapParts(one, withoutBounds))),
+  'DESC is ignored': asking((query) => ({
+    ...query,
+    orderBy: query.orderBy.map(({ by }) => ({ by, direction: 'asc' as const })),
+  })),
+  'only the first term orders': asking((query) => ({ ...query, orderBy: query.orderBy.slice(0, 1) })),
+  'a group is by the first column': asking((query) => {
+    const [first] = query.groupBy
+    const shown = query.items.every((item) => item.kind !== 'column' || item.term === first)
+    return shown && first !== undefined ? { ...query, groupBy: [first], orderBy: [] } : query
+  }),
+  'DISTINCT is ignored': asking((query) => ({
+    ...query,
+    items: query.items.map((item) => (item.kind === 'aggregate' ? { ...item, isDistinct: false } : item)),
+    orderBy: query.orderBy.filter(({ by }) => by.kind === 'column'),
+  })),
   'an outer join drops rows without a match': asking((query) => ({
     ...query,
     joins: query.joins.map((join) => ({ ...join, kind: 'inner' as const })),
   })),
   'texts order by UTF-16 units': (open) => async (fixture) => openSwapped(await open(swapFixture(fixture))),
   'integers pass through doubles': answering((answer) => mapValues(answer, throughDouble)),
+}
+
+function notInWithoutNull(part: Predicate): Predicate {
+  if (part.kind !== 'in' || !part.isNegated) return part
+  const others = part.others.filter(({ kind }) => kind !== 'null')
+  return others.length === 0 ? part : { ...part, others }
+}
+
+function withoutBounds(part: Predicate): Predicate {
+  if (part.kind !== 'between' || part.isNegated) return part
+  const [low = part.left, high = part.left] = part.others
+  const operands: Predicate[] = [
+    { kind: 'compare', operator: '>', left: part.left, right: low },
+    { kind: 'compare', operator: '<', left: part.left, right: high },
+  ]
+  return { kind: 'and', operands }
 }
 
 function nullEqualsNull(part: Predicate): Predicate {

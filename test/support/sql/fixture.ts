@@ -33,6 +33,8 @@ export interface Fixture {
   readonly isWide: boolean
   /** A table has more rows than a page of storage: joins of three would take too long. */
   readonly isTall: boolean
+  /** Queries use sealed indexes wherever they can. */
+  readonly usesIndexes: boolean
 }
 
 /** Texts that are easily confused: by case, by white space, by what they look like, by Unicode's forms and by UTF-16's order. */
@@ -91,8 +93,8 @@ const TYPES: readonly ColumnTypeName[] = [
 ]
 
 const MAX_ROWS = 14
-/** Beyond the first page a scan asks for. */
-const TALL_ROWS = 260
+/** Beyond the first page a scan asks for, and so many that a sealed index costs less. */
+const TALL_ROWS = 700
 
 /** Draws a fixture of one to three tables. */
 export function drawFixture(random: SeededRandom): Fixture {
@@ -122,7 +124,7 @@ export function drawFixture(random: SeededRandom): Fixture {
   // All columns of the group have equal definitions, in all tables.
   const normalize = random.chance(0.3) ? { normalize: ['trim', 'lowercase'] as const } : {}
   const tables = names.map((name, at) => drawTable(random, name, { pools, normalize, isTall: isTall && at === 0 }))
-  return { tables, pools, hasNul, hasBackslash, isWide, isTall }
+  return { tables, pools, hasNul, hasBackslash, isWide, isTall, usesIndexes: random.chance(0.5) }
 }
 
 interface Making {
@@ -144,12 +146,13 @@ function drawTable(random: SeededRandom, name: string, making: Making): FixtureT
 function drawColumn(random: SeededRandom, name: string, { normalize }: Making): FixtureColumn {
   const type = random.pick(TYPES)
   const shown = { redaction: 'PLAIN_TEXT' } as const
+  const found = type !== 'JSON' && type !== 'ARRAY' && random.chance(0.5) ? ({ index: 'sealed' } as const) : {}
   const keeping = random.chance(0.4)
     ? { encrypted: false, index: type !== 'JSON' && type !== 'ARRAY' && random.chance(0.4) }
-    : { searchable: random.chance(0.5), ...(random.chance(0.15) ? { token: 'deterministic' as const } : {}) }
+    : { searchable: random.chance(0.5), ...found, ...(random.chance(0.15) ? { token: 'deterministic' as const } : {}) }
   if (type === 'STRING' && random.chance(0.4)) {
     // Two columns of one group have digests that can be compared with each other.
-    return { name, type, definition: { type, ...shown, searchable: true, columnGroup: 'texts', ...normalize } }
+    return { name, type, definition: { type, ...shown, ...found, searchable: true, columnGroup: 'texts', ...normalize } }
   }
   return { name, type, definition: definitionOf(type, { ...shown, ...keeping }) }
 }

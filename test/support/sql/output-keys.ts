@@ -41,9 +41,9 @@ function starOf(source: Source): Output[] {
 }
 
 /** A function as its key shows it: in lower case, with the argument as written. */
-export function aggregateText({ name, term, isQualified }: Extract<Item, { kind: 'aggregate' }>): string {
+export function aggregateText({ name, term, isDistinct, isQualified }: Extract<Item, { kind: 'aggregate' }>): string {
   if (term === undefined) return `${name}(*)`
-  return `${name}(${isQualified ? `${term.source.alias}.` : ''}${term.column.name})`
+  return `${name}(${isDistinct ? 'distinct ' : ''}${isQualified ? `${term.source.alias}.` : ''}${term.column.name})`
 }
 
 /** The keys in order; undefined if two would be equal. */

@@ -86,9 +86,18 @@ async function mismatch(ask: Ask, { whole, parts }: Parted): Promise<string | un
   return String(together.toSorted()) === String(all.toSorted()) ? undefined : 'the parts hold other records than the whole'
 }
 
+const UNGROUPED = { groupBy: [], orderBy: [] } as const
+
 function counted(reading: Reading): RandomQuery {
-  const count: Item = { kind: 'aggregate', name: 'count', term: undefined, isQualified: false, alias: undefined }
-  return { ...reading, items: [count], limit: undefined, offset: undefined }
+  const count: Item = {
+    kind: 'aggregate',
+    name: 'count',
+    term: undefined,
+    isDistinct: false,
+    isQualified: false,
+    alias: undefined,
+  }
+  return { ...reading, ...UNGROUPED, items: [count], limit: undefined, offset: undefined }
 }
 
 /** Every column under a name of its own. */
@@ -96,7 +105,7 @@ function shown(reading: Reading): RandomQuery {
   const items = sourcesOf(reading)
     .flatMap(columnsOf)
     .map((term, at): Item => ({ kind: 'column', term, level: undefined, alias: `o${at}` }))
-  return { ...reading, items, limit: undefined, offset: undefined }
+  return { ...reading, ...UNGROUPED, items, limit: undefined, offset: undefined }
 }
 
 function countOf({ records }: Answer): number {

@@ -25,6 +25,8 @@ export function readAsPostgres(text: string): Reading | undefined {
     items: array(select.targetList).map(toItem),
     ...toTables(tables[0]),
     where: select.whereClause === undefined ? undefined : toCondition(select.whereClause),
+    groupBy: array(select.groupClause).map(toOperand),
+    orderBy: array(select.sortClause).map(toTerm),
     limit: toBound(select.limitCount),
     offset: toBound(select.limitOffset),
   }
@@ -36,7 +38,7 @@ export function toReading(tree: unknown): unknown {
   if (typeof tree !== 'object' || tree === null) return tree
   const node = json(tree)
   if (node.kind === 'number') return toNumber(node.text)
-  const isAggregate = node.kind === 'aggregate'
+  const isAggregate = 'isDistinct' in node
   const members = Object.entries(node).filter(([name]) => name !== 'at' && !(isAggregate && name === 'text'))
   return Object.fromEntries(members.map(([name, value]) => [name, toReading(value)]))
 }
@@ -75,15 +77,24 @@ function toTable(node: unknown): Reading {
 function toItem(node: unknown): Reading {
   const { name: alias, val } = member(node, 'ResTarget')
   const call = json(val).FuncCall
-  if (call === undefined) {
-    const fields = toFields(val)
-    const isStar = fields.at(-1) === undefined
-    return isStar ? { kind: 'star', table: fields.at(-2) } : { kind: 'value', column: toOperand(val), alias }
-  }
-  const { funcname, args, agg_star: isStar } = json(call)
+  if (call !== undefined) return { ...toCall(json(call)), alias }
+  const fields = toFields(val)
+  const isStar = fields.at(-1) === undefined
+  return isStar ? { kind: 'star', table: fields.at(-2) } : { kind: 'value', column: toOperand(val), alias }
+}
+
+function toCall({ funcname, args, agg_star: isStar, agg_distinct: isDistinct = false }: Json): Reading {
   const name = member(array(funcname)[0], 'String').sval
   const [column, level] = isStar === true ? [] : array(args).map(toOperand)
-  return name === 'redaction' ? { kind: 'redaction', column, level, alias } : { kind: 'aggregate', name, column, alias }
+  return name === 'redaction' ? { kind: 'redaction', column, level } : { kind: 'aggregate', name, column, isDistinct }
+}
+
+function toTerm(node: unknown): Reading {
+  const { node: by, sortby_dir: direction, sortby_nulls: nulls } = member(node, 'SortBy')
+  if (nulls !== 'SORTBY_NULLS_DEFAULT') throw new Error('PostgreSQL reads an order of nulls')
+  const call = json(by).FuncCall
+  const { kind: _, ...called } = call === undefined ? {} : toCall(json(call))
+  return { by: call === undefined ? toOperand(by) : called, direction: direction === 'SORTBY_DESC' ? 'desc' : 'asc' }
 }
 
 /** Names of a column; undefined is `*`. */
@@ -113,14 +124,32 @@ function toBoolean({ boolop, args }: Json): Reading {
   return { kind, operands: operands.flatMap((operand) => (operand.kind === kind ? array(operand.operands) : [operand])) }
 }
 
-function toPredicate({ name, lexpr, rexpr }: Json): Reading {
+function toPredicate({ kind, name, lexpr, rexpr }: Json): Reading {
   const operator = String(member(array(name)[0], 'String').sval)
   const left = toOperand(lexpr)
+  if (kind === 'AEXPR_IN') {
+    const operands = array(member(rexpr, 'List').items).map((item) => toComparison('=', left, toOperand(item)))
+    return negatedIf(operator === '<>', operands.length === 1 ? operands[0] : { kind: 'or', operands })
+  }
+  if (kind === 'AEXPR_BETWEEN' || kind === 'AEXPR_NOT_BETWEEN') {
+    const [low, high] = array(member(rexpr, 'List').items).map(toOperand)
+    const operands = [toComparison('>=', left, low), toComparison('<=', left, high)]
+    return negatedIf(kind === 'AEXPR_NOT_BETWEEN', { kind: 'and', operands })
+  }
   const right = toOperand(rexpr)
   if (operator === '?') return { kind: 'hasKey', operand: left, key: right }
-  if (!operator.includes('~')) return { kind: 'compare', operator, left, right }
-  const like = { kind: 'like', ignoresCase: operator.endsWith('*'), left, right }
-  return operator.startsWith('!') ? { kind: 'not', operand: like } : like
+  if (!operator.includes('~')) return toComparison(operator, left, right)
+  return negatedIf(operator.startsWith('!'), { kind: 'like', ignoresCase: operator.endsWith('*'), left, right })
+}
+
+/** A comparison as our tree has it: without operators that are the negation of another. */
+function toComparison(operator: string, left: unknown, right: unknown): Reading {
+  const negated = { '<=': '>', '>=': '<', '<>': '=' }[operator]
+  return negatedIf(negated !== undefined, { kind: 'compare', operator: negated ?? operator, left, right })
+}
+
+function negatedIf(isNegated: boolean, operand: Reading | undefined): Reading {
+  return isNegated ? { kind: 'not', operand } : { ...operand }
 }
 
 function toOperand(node: unknown): Reading {

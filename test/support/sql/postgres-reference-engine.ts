@@ -4,7 +4,7 @@ import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { FixtureTable, FixtureValue } from './fixture.ts'
 import { type Output, outputType } from './output-keys.ts'
 import { type Dialect, printQuery, quoted } from './print-query.ts'
-import type { RandomQuery } from './query-tree.ts'
+import type { ColumnTerm, RandomQuery } from './query-tree.ts'
 import {
   type Comparable,
   canonicalJson,
@@ -81,7 +81,7 @@ const DIALECT: Dialect = {
   word: (word) => word,
   gap: () => ' ',
   table: ({ alias, table }) => `${name(table.name)} as ${name(alias)}`,
-  column: ({ source, column }) => `${name(source.alias)}.${name(column.name)}`,
+  column: columnName,
   value: (type, value, place) =>
     `${literal(type, value)}${type === 'STRING' && place?.other.kind !== 'column' ? ' collate "C"' : ''}`,
   number: (text) => text,
@@ -91,7 +91,11 @@ const DIALECT: Dialect = {
   hasKey: (column, key) =>
     `case when ${column} is null then null when jsonb_typeof(${column}) = 'object' then ${column} ? ${quoted(key)} else false end`,
   items: (query, column) => referenceItems(query, column, (expression) => `(${expression})::text`),
-  window: referenceWindow,
+  window: (query) => referenceWindow(query, columnName),
+}
+
+function columnName({ source, column }: ColumnTerm): string {
+  return `${name(source.alias)}.${name(column.name)}`
 }
 
 function comparable(output: Output | undefined, value: string | null): Comparable {

@@ -26,7 +26,7 @@ export interface Dialect {
   hasKey(column: string, key: string): string
   /** The select list. */
   items(query: RandomQuery, column: (term: ColumnTerm) => string): string
-  /** The clauses after the condition. */
+  /** The clauses after the groups. */
   window(query: RandomQuery): string
 }
 
@@ -41,7 +41,9 @@ export function printQuery(dialect: Dialect, query: RandomQuery): string {
   )
   const where = query.where === undefined ? '' : `${gap()}${word('where')} ${printPredicate(dialect, query.where)}`
   const items = dialect.items(query, (term) => dialect.column(term, undefined))
-  return `${word('select')} ${items}${gap()}${word('from')} ${dialect.table(query.from)}${joins.join('')}${where}${dialect.window(query)}`
+  const groups = query.groupBy.map((term) => dialect.column(term, undefined))
+  const groupBy = groups.length === 0 ? '' : `${gap()}${word('group by')} ${groups.join(', ')}`
+  return `${word('select')} ${items}${gap()}${word('from')} ${dialect.table(query.from)}${joins.join('')}${where}${groupBy}${dialect.window(query)}`
 }
 
 /** The text of a condition, with parentheses wherever it could be ambiguous. */
@@ -59,6 +61,14 @@ export function printPredicate(dialect: Dialect, predicate: Predicate): string {
         printTerm(dialect, right, { side: 'right', other: left }),
       ]
       return dialect.like(predicate, text, pattern)
+    }
+    case 'in':
+    case 'between': {
+      const { kind, isNegated, left } = predicate
+      const others = predicate.others.map((other) => printTerm(dialect, other, { side: 'right', other: left }))
+      const [first = left] = predicate.others
+      const list = kind === 'in' ? `(${others.join(', ')})` : others.join(` ${word('and')} `)
+      return `${printTerm(dialect, left, { side: 'left', other: first })} ${word(isNegated ? `not ${kind}` : kind)} ${list}`
     }
     case 'isNull':
       return `${dialect.column(predicate.term, undefined)} ${word(predicate.isNegated ? 'is not null' : 'is null')}`

@@ -1,16 +1,18 @@
 /** Prints a parsed query as text that parses to the same tree. */
 import type { Parameter } from '../../../src/core/expressions/ast.ts'
-import type { FromTable, Join, JoinKind, ParsedSelect, SelectItem } from '../../../src/core/sql/select.ts'
+import type { AggregateCall, FromTable, Join, JoinKind, OrderBy, ParsedSelect, SelectItem } from '../../../src/core/sql/select.ts'
 import { unreachable } from '../../../src/core/util/causes.ts'
-import { printColumn, printExpression, printName, printOperand } from './print-expression.ts'
+import { type PrintStyle, printColumn, printExpression, printName, printOperand } from './print-expression.ts'
 
 /** Prints a query in standard SQL on one line. */
-export function printSelect(select: ParsedSelect): string {
+export function printSelect(select: ParsedSelect, style: PrintStyle = {}): string {
   const clauses = [
     `SELECT ${select.items.map(printItem).join(', ')}`,
     `FROM ${printTable(select.from)}`,
-    ...select.joins.map(printJoin),
-    ...(select.where === undefined ? [] : [`WHERE ${printExpression(select.where)}`]),
+    ...select.joins.map((join) => printJoin(join, style)),
+    ...(select.where === undefined ? [] : [`WHERE ${printExpression(select.where, style)}`]),
+    ...(select.groupBy.length === 0 ? [] : [`GROUP BY ${select.groupBy.map(printColumn).join(', ')}`]),
+    ...(select.orderBy.length === 0 ? [] : [`ORDER BY ${select.orderBy.map(printTerm).join(', ')}`]),
     ...(select.limit === undefined ? [] : [`LIMIT ${printBound(select.limit)}`]),
     ...(select.offset === undefined ? [] : [`OFFSET ${printBound(select.offset)}`]),
   ]
@@ -29,13 +31,20 @@ function printItem(item: SelectItem): string {
       return withAlias(printColumn(item.column), item.alias)
     case 'redaction':
       return withAlias(`REDACTION(${printColumn(item.column)}, ${printOperand(item.level)})`, item.alias)
-    case 'aggregate': {
-      const argument = item.column === undefined ? '*' : printColumn(item.column)
-      return withAlias(`${item.name.toUpperCase()}(${argument})`, item.alias)
-    }
+    case 'aggregate':
+      return withAlias(printCall(item), item.alias)
     default:
       return unreachable(item)
   }
+}
+
+function printCall({ name, column, isDistinct }: AggregateCall): string {
+  const argument = column === undefined ? '*' : printColumn(column)
+  return `${name.toUpperCase()}(${isDistinct ? 'DISTINCT ' : ''}${argument})`
+}
+
+function printTerm({ by, direction }: OrderBy): string {
+  return `${'kind' in by ? printColumn(by) : printCall(by)}${direction === 'desc' ? ' DESC' : ''}`
 }
 
 function printTable({ table, alias }: FromTable): string {
@@ -44,8 +53,8 @@ function printTable({ table, alias }: FromTable): string {
 
 const JOINS: Readonly<Record<JoinKind, string>> = { inner: 'JOIN', left: 'LEFT JOIN', right: 'RIGHT JOIN', full: 'FULL JOIN' }
 
-function printJoin({ kind, table, on }: Join): string {
-  return `${JOINS[kind]} ${printTable(table)} ON ${printExpression(on)}`
+function printJoin({ kind, table, on }: Join, style: PrintStyle): string {
+  return `${JOINS[kind]} ${printTable(table)} ON ${printExpression(on, style)}`
 }
 
 function withAlias(output: string, alias: string | undefined): string {

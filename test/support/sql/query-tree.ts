@@ -24,7 +24,9 @@ export type Term =
 
 /** A condition. */
 export type Predicate =
-  | { readonly kind: 'compare'; readonly operator: '=' | '<' | '>'; readonly left: Term; readonly right: Term }
+  | Comparison
+  /** IN with a list, and BETWEEN with two bounds. */
+  | { readonly kind: 'in' | 'between'; readonly isNegated: boolean; readonly left: Term; readonly others: readonly Term[] }
   | {
       readonly kind: 'like'
       readonly ignoresCase: boolean
@@ -37,6 +39,22 @@ export type Predicate =
   | { readonly kind: 'truth'; readonly truth: boolean | undefined }
   | { readonly kind: 'not'; readonly operand: Predicate }
   | { readonly kind: 'and' | 'or'; readonly operands: readonly Predicate[] }
+
+/** A comparison of two terms. */
+export interface Comparison {
+  readonly kind: 'compare'
+  readonly operator: '=' | '<' | '>' | '<=' | '>=' | '<>' | '!='
+  readonly left: Term
+  readonly right: Term
+}
+
+/** What IN or BETWEEN means without NOT. */
+export function comparisonsOf({ kind, left, others }: Extract<Predicate, { kind: 'in' | 'between' }>): Predicate {
+  const operands = others.map(
+    (right, at): Comparison => ({ kind: 'compare', operator: kind === 'in' ? '=' : at === 0 ? '>=' : '<=', left, right }),
+  )
+  return { kind: kind === 'in' ? 'or' : 'and', operands }
+}
 
 /** One output. */
 export type Item =
@@ -52,9 +70,16 @@ export type Item =
       readonly name: 'count' | 'sum' | 'avg' | 'min' | 'max'
       /** Undefined is `COUNT(*)`. */
       readonly term: ColumnTerm | undefined
+      readonly isDistinct: boolean
       readonly isQualified: boolean
       readonly alias: string | undefined
     }
+
+/** One term of ORDER BY: a column, or an aggregate of the outputs. */
+export interface OrderTerm {
+  readonly by: ColumnTerm | Extract<Item, { kind: 'aggregate' }>
+  readonly direction: 'asc' | 'desc'
+}
 
 /** How a table is joined. */
 export type JoinKind = 'inner' | 'left' | 'right' | 'full'
@@ -72,6 +97,8 @@ export interface RandomQuery {
   readonly from: Source
   readonly joins: readonly RandomJoin[]
   readonly where: Predicate | undefined
+  readonly groupBy: readonly ColumnTerm[]
+  readonly orderBy: readonly OrderTerm[]
   readonly limit: number | undefined
   readonly offset: number | undefined
 }

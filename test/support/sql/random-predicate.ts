@@ -4,7 +4,7 @@ import type { SeededRandom } from '../random/seeded-random.ts'
 import type { Fixture } from './fixture.ts'
 import { type ColumnTerm, columnsOf, isCompared, type Predicate, type Source, type Term } from './query-tree.ts'
 
-const OPERATORS = ['=', '=', '<', '>'] as const
+const OPERATORS = ['=', '=', '=', '<', '>', '<=', '>=', '<>', '!='] as const
 const DEPTH = 3
 
 /** What a condition may use. */
@@ -49,10 +49,18 @@ function drawCompare(random: SeededRandom, scene: Scene): Predicate {
   const compared = scene.columns.filter(({ column }) => isCompared(column.type))
   if (compared.length === 0) return { kind: 'isNull', isNegated: random.chance(0.5), term: random.pick(scene.columns) }
   const one = random.pick(compared)
+  if (random.chance(0.2)) return drawExtension(random, scene, one)
   const other = drawOther(random, scene, one)
   return random.chance(0.7)
     ? { kind: 'compare', operator, left: one, right: other }
     : { kind: 'compare', operator, left: other, right: one }
+}
+
+/** IN with a list, or BETWEEN. */
+function drawExtension(random: SeededRandom, scene: Scene, left: ColumnTerm): Predicate {
+  const kind = random.pick(['in', 'between'] as const)
+  const others = Array.from({ length: kind === 'in' ? 1 + random.below(4) : 2 }, () => drawOther(random, scene, left))
+  return { kind, isNegated: random.chance(0.3), left, others }
 }
 
 function literals(random: SeededRandom, { pools }: Fixture): { readonly left: Term; readonly right: Term } {

@@ -8,6 +8,7 @@ import {
   columnsOf,
   type Item,
   isCompared,
+  type OrderTerm,
   type Predicate,
   type RandomJoin,
   type RandomQuery,
@@ -24,9 +25,56 @@ export function drawQuery(random: SeededRandom, fixture: Fixture): RandomQuery {
     offset: random.chance(0.25) ? random.pick(fixture.isTall ? [0, 1, 30, 127, 128, 129, 250] : [0, 1, 2, 3, 7, 30]) : undefined,
   }
   for (;;) {
-    const query = { ...reading, ...window, items: drawItems(random, fixture, sourcesOf(reading)) }
+    const groupBy = random.chance(0.2) ? drawGroups(random, sourcesOf(reading)) : []
+    const items =
+      groupBy.length === 0
+        ? drawItems(random, fixture, sourcesOf(reading))
+        : drawGroupItems(random, fixture, { groupBy, reading })
+    const orderBy = random.chance(0.35) ? drawOrder(random, { items, groupBy, reading }) : []
+    const query = { ...reading, ...window, items, groupBy, orderBy }
     if (outputKeys(query) !== undefined) return query
   }
+}
+
+type Reading = Pick<RandomQuery, 'from' | 'joins'>
+
+/** One or two columns whose values are compared; none if there is none. */
+function drawGroups(random: SeededRandom, sources: readonly Source[]): readonly ColumnTerm[] {
+  const fitting = sources.flatMap(columnsOf).filter(({ column }) => isCompared(column.type))
+  return fitting.length === 0 ? [] : random.sample(fitting, Math.min(fitting.length, 1 + random.below(2)))
+}
+
+/** Columns of GROUP BY and aggregates. */
+function drawGroupItems(
+  random: SeededRandom,
+  fixture: Fixture,
+  { groupBy, reading }: { readonly groupBy: readonly ColumnTerm[]; readonly reading: Reading },
+): Item[] {
+  const columns = sourcesOf(reading).flatMap(columnsOf)
+  return Array.from({ length: 1 + random.below(4) }, (): Item => {
+    const alias = drawAlias(random)
+    if (random.chance(0.5)) return drawAggregate(random, fixture, columns, alias)
+    return { kind: 'column', term: random.pick(groupBy), level: random.chance(0.1) ? 'REDACTED' : undefined, alias }
+  })
+}
+
+/** Columns, or columns of GROUP BY and aggregates of the outputs. Sums and means of doubles do not tie where the exact ones do. */
+function drawOrder(
+  random: SeededRandom,
+  {
+    items,
+    groupBy,
+    reading,
+  }: { readonly items: readonly Item[]; readonly groupBy: readonly ColumnTerm[]; readonly reading: Reading },
+): OrderTerm[] {
+  const aggregates = items.filter((item) => item.kind === 'aggregate')
+  const exact = aggregates.filter(({ name, term }) => name !== 'avg' && (name !== 'sum' || term?.column.type !== 'FLOAT'))
+  const columns = aggregates.length + groupBy.length > 0 ? groupBy : sourcesOf(reading).flatMap(columnsOf)
+  const fitting = [...columns.filter(({ column }) => isCompared(column.type)), ...exact]
+  if (fitting.length === 0) return []
+  return random.sample(fitting, Math.min(fitting.length, 1 + random.below(3))).map((by) => {
+    return { by, direction: random.pick(['asc', 'desc'] as const) }
+  })
 }
 
 /** Draws tables, joins and a condition. */
@@ -72,16 +120,18 @@ function drawOn(random: SeededRandom, fixture: Fixture, before: readonly Source[
 
 function drawItems(random: SeededRandom, fixture: Fixture, sources: readonly Source[]): Item[] {
   const columns = sources.flatMap(columnsOf)
-  const alias = (): string | undefined =>
-    random.chance(0.3) ? `${random.pick(['r', 'Total', 'c', 'name'])}${random.below(9)}` : undefined
   if (random.chance(0.35)) {
-    return Array.from({ length: 1 + random.below(3) }, () => drawAggregate(random, fixture, columns, alias()))
+    return Array.from({ length: 1 + random.below(3) }, () => drawAggregate(random, fixture, columns, drawAlias(random)))
   }
   if (random.chance(0.25)) return [{ kind: 'star', source: random.chance(0.3) ? random.pick(sources) : undefined }]
   return Array.from({ length: 1 + random.below(4) }, (): Item => {
     const level = random.chance(0.1) ? random.pick(['PLAIN_TEXT', 'REDACTED'] as const) : undefined
-    return { kind: 'column', term: random.pick(columns), level, alias: alias() }
+    return { kind: 'column', term: random.pick(columns), level, alias: drawAlias(random) }
   })
+}
+
+function drawAlias(random: SeededRandom): string | undefined {
+  return random.chance(0.3) ? `${random.pick(['r', 'Total', 'c', 'name'])}${random.below(9)}` : undefined
 }
 
 function drawAggregate(random: SeededRandom, fixture: Fixture, columns: readonly ColumnTerm[], alias: string | undefined): Item {
@@ -90,7 +140,8 @@ function drawAggregate(random: SeededRandom, fixture: Fixture, columns: readonly
   const term = name === 'count' && random.chance(0.5) ? undefined : fitting.length === 0 ? undefined : random.pick(fitting)
   const namesakes = columns.filter(({ column }) => column.name === term?.column.name)
   const isQualified = namesakes.length > 1 || random.chance(0.5)
-  return { kind: 'aggregate', name: term === undefined ? 'count' : name, term, isQualified, alias }
+  const isDistinct = name === 'count' && term !== undefined && isCompared(term.column.type) && random.chance(0.4)
+  return { kind: 'aggregate', name: term === undefined ? 'count' : name, term, isDistinct, isQualified, alias }
 }
 
 /** Sums of wide doubles depend on their order, and no order is promised. */

@@ -4,7 +4,7 @@ import type { ColumnIdentifier, Expression, Literal, Operand, Parameter } from '
 import { lex } from '../../../src/core/expressions/lexer.ts'
 import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
-import type { FromTable, Join, ParsedSelect, SelectItem } from '../../../src/core/sql/select.ts'
+import type { AggregateCall, FromTable, Join, OrderBy, ParsedSelect, SelectItem } from '../../../src/core/sql/select.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { printSelect } from './print-select.ts'
 
@@ -16,6 +16,8 @@ export function randomSelect(random: SeededRandom): ParsedSelect {
     from: randomTable(random),
     joins: random.chance(0.6) ? [] : list(random, 3, () => randomJoin(random)),
     where: random.chance(0.2) ? undefined : randomCondition(random, depth),
+    groupBy: random.chance(0.8) ? [] : list(random, 3, () => randomColumn(random)),
+    orderBy: random.chance(0.7) ? [] : list(random, 3, () => randomTerm(random)),
     limit: random.chance(0.7) ? undefined : randomBound(random, 100),
     offset: random.chance(0.7) ? undefined : randomBound(random, 2 ** 40),
   }
@@ -74,7 +76,7 @@ export function withoutPlaces(tree: unknown): unknown {
 /** Throws unless a tree prints to a text that reads to the same tree, however that text is dressed. */
 export function assertRoundTrip(random: SeededRandom, tree: ParsedSelect): void {
   const text = printSelect(tree)
-  for (const spelling of [text, dress(random, text)]) {
+  for (const spelling of [text, dress(random, text), printSelect(tree, { isExtended: true })]) {
     const read = withoutPlaces(parseSelect(spelling))
     if (isDeepStrictEqual(read, withoutPlaces(tree))) continue
     throw new Error(`${spelling}\nreads to ${JSON.stringify(read)}\ninstead of ${JSON.stringify(tree)}`)
@@ -158,6 +160,13 @@ const SNIPPETS = [
     '?',
     '<=',
     '<>',
+    'IN (',
+    'BETWEEN 1 AND',
+    'NOT IN (1,',
+    'DESC',
+    'ORDER BY a',
+    'GROUP BY a',
+    'COUNT(DISTINCT a)',
   ],
   ...[
     '-',
@@ -205,10 +214,21 @@ function randomItem(random: SeededRandom): SelectItem {
   if (roll < 0.15) return { kind: 'star', table: random.chance(0.5) ? undefined : random.pick(SIMPLE_NAMES), at }
   if (roll < 0.6) return { kind: 'value', column, alias, at }
   if (roll < 0.75) return { kind: 'redaction', column, level: { kind: 'text', text: random.pick(TEXTS), at }, alias, at }
+  return { kind: 'aggregate', ...randomCall(random), alias }
+}
+
+function randomCall(random: SeededRandom): AggregateCall {
   const name = random.pick(['avg', 'sum', 'count', 'min', 'max'] as const)
-  if (name === 'count' && random.chance(0.5)) return { kind: 'aggregate', name, column: undefined, alias, text: 'count(*)', at }
+  if (name === 'count' && random.chance(0.4)) return { name, column: undefined, isDistinct: false, text: 'count(*)', at: 0 }
+  const column = randomColumn(random)
   const written = column.table === undefined ? column.name : `${column.table}.${column.name}`
-  return { kind: 'aggregate', name, column, alias, text: `${name}(${written})`, at }
+  const isDistinct = name === 'count' && random.chance(0.5)
+  return { name, column, isDistinct, text: `${name}(${isDistinct ? 'distinct ' : ''}${written})`, at: 0 }
+}
+
+function randomTerm(random: SeededRandom): OrderBy {
+  const by = random.chance(0.7) ? randomColumn(random) : randomCall(random)
+  return { by, direction: random.pick(['asc', 'desc'] as const), at: 0 }
 }
 
 function randomTable(random: SeededRandom): FromTable {
@@ -254,6 +274,21 @@ function randomRight(random: SeededRandom, left: Operand): Operand {
   return isMistakable && !isBare ? randomLiteral(random) : right
 }
 
+/** What an operator of the extensions is parsed to. */
+function randomExtension(random: SeededRandom, left: Operand): Expression {
+  const compare = (operator: '=' | '<' | '>'): Expression => ({
+    ...{ kind: 'compare', operator, left, right: randomRight(random, left), at: 0 },
+  })
+  const not = (operand: Expression): Expression => ({ kind: 'not', operand, at: 0 })
+  const one = random.pick([
+    () => not(compare(random.pick(['=', '<', '>'] as const))),
+    () => ({ kind: 'or' as const, operands: list(random, 3, () => compare('=')), at: 0 }),
+    () => ({ kind: 'and' as const, operands: [not(compare('<')), not(compare('>'))], at: 0 }),
+  ])()
+  const [only] = one.kind === 'or' && one.operands.length === 1 ? one.operands : []
+  return random.chance(0.3) ? not(only ?? one) : (only ?? one)
+}
+
 function randomChain(random: SeededRandom, depth: number): Expression {
   const kind = random.pick(['and', 'or'] as const)
   const operands = [0, ...list(random, 3, () => 0)].map(() => randomCondition(random, depth - 1))
@@ -268,5 +303,6 @@ function randomPredicate(random: SeededRandom): Expression {
   if (roll < 0.2) return { kind: 'isNull', operand: left, at: 0 }
   if (roll < 0.3) return { kind: 'hasKey', operand: left, key: right, at: 0 }
   if (roll < 0.5) return { kind: 'like', ignoresCase: random.chance(0.5), left, right, at: 0 }
+  if (roll < 0.6) return randomExtension(random, left)
   return { kind: 'compare', operator: random.pick(['=', '<', '>'] as const), left, right, at: 0 }
 }

@@ -4,7 +4,7 @@ import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { Fixture, FixtureTable, FixtureValue } from './fixture.ts'
 import { type Output, outputType } from './output-keys.ts'
 import { type Dialect, printQuery, quoted } from './print-query.ts'
-import type { Predicate, RandomQuery, Term } from './query-tree.ts'
+import { type ColumnTerm, comparisonsOf, type OrderTerm, type Predicate, type RandomQuery, type Term } from './query-tree.ts'
 import {
   type Comparable,
   canonicalJson,
@@ -89,15 +89,19 @@ function dialect(parameters: (string | number | bigint | null)[]): Dialect {
     word: (word) => word,
     gap: () => ' ',
     table: ({ alias, table }) => `${name(table.name)} as ${name(alias)}`,
-    column: ({ source, column }) => `${name(source.alias)}.${name(column.name)}`,
+    column: columnName,
     value: (type, value) => (type === 'INTEGER' ? String(value) : bind(bound(type, value))),
     number: (text) => text,
     like: ({ isNegated }, left, right) => `${left} ${isNegated ? 'not like' : 'like'} ${right} escape '\\'`,
     hasKey: (column, key) =>
       `case when ${column} is null then null when json_type(${column}) = 'object' then ${bind(key)} in (select key from json_each(${column})) else false end`,
     items: (query, column) => referenceItems(query, column, (expression) => expression),
-    window: referenceWindow,
+    window: (query) => referenceWindow(query, columnName),
   }
+}
+
+function columnName({ source, column }: ColumnTerm): string {
+  return `${name(source.alias)}.${name(column.name)}`
 }
 
 function comparable(output: Output | undefined, value: unknown): Comparable {
@@ -117,6 +121,7 @@ function isAnswerable(fixture: Fixture, query: RandomQuery): boolean {
   if (conditions.some((condition) => uses(condition, (one) => one.kind === 'like' && one.ignoresCase))) return false
   if (conditions.some((condition) => uses(condition, comparesDecimals))) return false
   if (query.items.some((item) => item.kind === 'aggregate' && item.term?.column.type === 'DECIMAL')) return false
+  if (query.orderBy.some(({ by }) => numberType(by) === 'DECIMAL')) return false
   if (!fixture.isWide) return true
   const sums = query.items.some((item) => item.kind === 'aggregate' && (item.name === 'sum' || item.name === 'avg'))
   return !sums && !conditions.some((condition) => uses(condition, mixesNumbers))
@@ -132,13 +137,14 @@ function mixesNumbers(predicate: Predicate): boolean {
   return types.includes('INTEGER') && types.includes('FLOAT')
 }
 
-function numberType(term: Term): ColumnTypeName | undefined {
+function numberType(term: Term | OrderTerm['by']): ColumnTypeName | undefined {
   return term.kind === 'column' ? term.column.type : undefined
 }
 
 /** Whether a part of a condition is as asked. */
 function uses(predicate: Predicate, isSuch: (part: Predicate) => boolean): boolean {
   if (isSuch(predicate)) return true
+  if (predicate.kind === 'in' || predicate.kind === 'between') return uses(comparisonsOf(predicate), isSuch)
   if (predicate.kind === 'not') return uses(predicate.operand, isSuch)
   return (predicate.kind === 'and' || predicate.kind === 'or') && predicate.operands.some((operand) => uses(operand, isSuch))
 }

@@ -11,6 +11,9 @@ export function unknownOf(predicate: Predicate): Predicate {
     case 'compare':
     case 'like':
       return anyOf([...nullTests(predicate.left), ...nullTests(predicate.right)])
+    case 'in':
+    case 'between':
+      return unknownOfList(predicate)
     case 'hasKey':
       return { kind: 'isNull', isNegated: false, term: predicate.term }
     case 'isNull':
@@ -25,6 +28,20 @@ export function unknownOf(predicate: Predicate): Predicate {
     default:
       return unreachable(predicate)
   }
+}
+
+/** Unknown if the left side is null; else if one of the others is, and none of those that are not decides. */
+function unknownOfList({ kind, left, others }: Extract<Predicate, { kind: 'in' | 'between' }>): Predicate {
+  const decided = others.map((right, at): Predicate => {
+    const operator = kind === 'in' ? '=' : at === 0 ? '<' : '>'
+    const isKnown: Predicate = { kind: 'not', operand: anyOf(nullTests(right)) }
+    return { kind: 'and', operands: [isKnown, { kind: 'compare', operator, left, right }] }
+  })
+  const isOpen: Predicate = {
+    kind: 'and',
+    operands: [anyOf(others.flatMap(nullTests)), { kind: 'not', operand: anyOf(decided) }],
+  }
+  return anyOf([...nullTests(left), isOpen])
 }
 
 function nullTests(term: Term): Predicate[] {

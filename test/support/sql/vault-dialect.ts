@@ -2,8 +2,9 @@
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { FixtureValue } from './fixture.ts'
+import { outputKeys } from './output-keys.ts'
 import { type Dialect, isUnambiguous, type Place, quoted } from './print-query.ts'
-import type { ColumnTerm, Item, RandomQuery, Source } from './query-tree.ts'
+import type { ColumnTerm, Item, OrderTerm, RandomQuery, Source } from './query-tree.ts'
 
 /** The language of the vault in a random spelling. */
 export function vaultDialect(random: SeededRandom, query: Pick<RandomQuery, 'from' | 'joins'>): Dialect {
@@ -85,17 +86,41 @@ function spellItem(random: SeededRandom, item: Item, column: (term: ColumnTerm) 
 }
 
 /** The argument as written. The key depends on whether it names the table. */
-function spellArgument(random: SeededRandom, { term, isQualified }: Extract<Item, { kind: 'aggregate' }>): string {
+function spellArgument(random: SeededRandom, { term, isDistinct, isQualified }: Extract<Item, { kind: 'aggregate' }>): string {
   const space = random.chance(0.1) ? ' ' : ''
   if (term === undefined) return `${space}*${space}`
   const table = isQualified ? `${spellName(random, term.source.alias, true)}.` : ''
-  return `${space}${table}${spellName(random, term.column.name, true)}${space}`
+  return `${space}${isDistinct ? `${spellWord(random, 'distinct')} ` : ''}${table}${spellName(random, term.column.name, true)}${space}`
 }
 
-function spellWindow(random: SeededRandom, { limit, offset }: RandomQuery): string {
+function isSameColumn(one: ColumnTerm, other: ColumnTerm): boolean {
+  return one.source === other.source && one.column === other.column
+}
+
+/** A term by its column or call, or by the alias of an output. Each bare name of an output is that of its column. */
+function spellTerm(random: SeededRandom, query: RandomQuery, { by, direction }: OrderTerm): string {
+  // An alias that two outputs share is no key.
+  const keys = outputKeys(query) ?? []
+  const aliases = query.items.flatMap((item) => {
+    const isIt = item.kind === 'column' ? by.kind === 'column' && isSameColumn(item.term, by) : item === by
+    return isIt && item.kind !== 'star' && item.alias !== undefined && keys.includes(item.alias.toLowerCase()) ? [item.alias] : []
+  })
+  const written =
+    by.kind === 'column'
+      ? spellColumn(random, query, by, undefined)
+      : `${spellWord(random, by.name)}(${spellArgument(random, by)})`
+  const value = aliases.length > 0 && random.chance(0.5) ? random.pick(aliases) : written
+  if (direction === 'desc') return `${value} ${spellWord(random, 'desc')}`
+  return random.chance(0.3) ? `${value} ${spellWord(random, 'asc')}` : value
+}
+
+function spellWindow(random: SeededRandom, query: RandomQuery): string {
+  const { limit, offset } = query
+  const terms = query.orderBy.map((term) => spellTerm(random, query, term))
+  const order = terms.length === 0 ? '' : ` ${spellWord(random, 'order by')} ${terms.join(', ')}`
   const parts = [
     ...(limit === undefined ? [] : [` ${spellWord(random, 'limit')} ${limit}`]),
     ...(offset === undefined ? [] : [` ${spellWord(random, 'offset')} ${offset}`]),
   ]
-  return `${(random.chance(0.5) ? parts : parts.toReversed()).join('')}${random.chance(0.15) ? ';' : ''}`
+  return `${order}${(random.chance(0.5) ? parts : parts.toReversed()).join('')}${random.chance(0.15) ? ';' : ''}`
 }

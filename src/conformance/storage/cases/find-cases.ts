@@ -5,6 +5,8 @@ import {
   above,
   among,
   and,
+  atLeast,
+  atMost,
   below,
   EVERY,
   equal,
@@ -136,6 +138,13 @@ export const findCases: readonly StorageCase[] = [
   filterCase('F3 <> matches other cells and never null', [...both((c) => unequal(c, 2), [1, 6]), [unequal('t', 'a'), [2, 6]]]),
   filterCase('F4 < matches smaller cells and never null', [...both((c) => below(c, 2), [1]), [below('t', 'b'), [1, 4]]]),
   filterCase('F5 > matches greater cells and never null', [...both((c) => above(c, 1), [2, 3, 6]), [above('t', 'a'), [2, 6]]]),
+  filterCase('F23 <= and >= match the value too, and never null', [
+    ...both((c) => atMost(c, 2), [1, 2, 3]),
+    ...both((c) => atLeast(c, 2), [2, 3, 6]),
+    ...both((c) => and(atLeast(c, 2), not(atLeast(c, 3))), [2, 3]),
+    [atMost('t', 'a'), [1, 4]],
+    [and(atLeast('id', 2), atMost('id', 4)), [2, 3, 4]],
+  ]),
   filterCase('F6 isNull matches null alone', [...both(isNull, [4, 5]), [not(isNull('n')), [1, 2, 3, 6]]]),
   filterCase('F7 in matches the values listed and never null', [
     ...both((c) => among(c, [1, 5, 7, 1]), [1, 6]),

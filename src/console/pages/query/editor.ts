@@ -12,7 +12,7 @@ import type { TableDescription } from '../../app/contract.ts'
 /** The words of the query language of the vault. */
 const DIALECT = SQLDialect.define({
   keywords:
-    'select from where and or not like ilike in between is null true false as join inner left right full outer cross on limit offset order by asc desc',
+    'select from where and or not like ilike in between is null true false as join inner left right full outer cross on limit offset order group by asc desc distinct',
   builtin: 'avg sum count min max redaction',
   types: '',
 })

@@ -1,0 +1,97 @@
+/** Chooses how the rows of a source are found: by a sealed index, or by reading all that storage returns. Both find the same rows. */
+import { EVERY_KEY, type KeyRanges } from '../index-runs/key-ranges.ts'
+import type { IndexReader } from '../sealed-index/read-index.ts'
+import type { Candidates, OrderedKeys } from '../sql/candidates.ts'
+
+/** What reading costs, in microseconds. */
+export interface ReadCosts {
+  /** Reading and opening one row in a scan. */
+  readonly scannedRow: number
+  /** Reading and opening one row by its id. */
+  readonly foundRow: number
+  /** One entry of an index. */
+  readonly entry: number
+  /** Any use of an index. */
+  readonly anyUse: number
+}
+
+/** What it costs on both databases, as it was measured. Source: docs/inside/indexes.md. */
+const MEASURED: ReadCosts = { scannedRow: 2.2, foundRow: 4, entry: 0.2, anyUse: 1000 }
+
+/** How rows are found: what indexes there are, and what reading costs. */
+export interface Choosing {
+  readonly indexes: IndexReader
+  /** Default: as it was measured. */
+  readonly costs: ReadCosts | undefined
+}
+
+/** The part of texts that are taken to match a pattern, of which nothing else is known. */
+const MATCHING = 0.05
+/** The part of all rows after which the rest is not read in the order of an index: conditions leave out nearly all of them. */
+const GIVES_UP = 0.25
+/** Rows that are read in any case. */
+const MIN_ROWS = 2000
+
+/** What candidates are taken to come to. */
+interface Estimate {
+  readonly candidates: Candidates
+  readonly entries: number
+  readonly rows: number
+}
+
+/** Returns the ids, rising, of rows among which are all that the conditions are true of; undefined if a scan costs less. `wanted` rows end the reading. */
+export async function candidateRows(
+  { indexes, costs = MEASURED }: Choosing,
+  candidates: readonly Candidates[],
+  wanted: number,
+): Promise<Float64Array | undefined> {
+  const best = await cheapest({ indexes, costs }, candidates, wanted)
+  if (best === undefined) return undefined
+  const { index, ranges, tests } = best.candidates
+  const all = await entriesIn(indexes, index, EVERY_KEY)
+  const scanned = Math.min(all, (wanted * all) / Math.max(best.rows, 1))
+  if (costOf(costs, best, wanted) > scanned * costs.scannedRow) return undefined
+  return indexes.candidates(index.objectId, ranges, tests)
+}
+
+/** Returns how many rows to read at most in the order of an index, of which `wanted` end the reading; 0 if reading all rows and sorting them costs less. */
+export async function rowsToWalk(
+  { indexes, costs = MEASURED }: Choosing,
+  { index, ranges }: OrderedKeys,
+  { candidates, wanted }: { readonly candidates: readonly Candidates[]; readonly wanted: number },
+): Promise<number> {
+  const all = await entriesIn(indexes, index, EVERY_KEY)
+  const inRange = await entriesIn(indexes, index, ranges)
+  const others = candidates.filter((one) => one.index !== index)
+  const best = await cheapest({ indexes, costs }, others, Number.POSITIVE_INFINITY)
+  const walked = Math.min(inRange, best === undefined ? wanted : (wanted * all) / Math.max(best.rows, 1))
+  const sorted = Math.min(all * costs.scannedRow, best === undefined ? Number.POSITIVE_INFINITY : costOf(costs, best, all))
+  const isCheaper = costs.anyUse + walked * (costs.entry + costs.foundRow) <= sorted
+  return isCheaper ? Math.max(MIN_ROWS, all * GIVES_UP) : 0
+}
+
+/** Returns the candidates that cost least. */
+async function cheapest(
+  { indexes, costs }: { readonly indexes: IndexReader; readonly costs: ReadCosts },
+  all: readonly Candidates[],
+  wanted: number,
+): Promise<Estimate | undefined> {
+  let best: Estimate | undefined
+  for (const candidates of all) {
+    const entries = await entriesIn(indexes, candidates.index, candidates.ranges)
+    const rows = candidates.tests.length > 0 && !candidates.isExact ? entries * MATCHING : entries
+    const one = { candidates, entries, rows }
+    if (best === undefined || costOf(costs, one, wanted) < costOf(costs, best, wanted)) best = one
+  }
+  return best
+}
+
+/** Returns how many rows have a key in the ranges, at most. */
+async function entriesIn(indexes: IndexReader, { objectId }: { readonly objectId: number }, ranges: KeyRanges): Promise<number> {
+  return (await indexes.estimate(objectId, ranges)).most
+}
+
+/** Returns the microseconds that candidates take, with reading those of their rows that are wanted. */
+function costOf({ anyUse, entry, foundRow }: ReadCosts, { entries, rows }: Estimate, wanted: number): number {
+  return anyUse + entries * entry + Math.min(rows, wanted) * foundRow
+}

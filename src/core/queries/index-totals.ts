@@ -1,0 +1,66 @@
+/** Aggregates from sealed indexes, without reading a row. */
+import { intersection, VALUES } from '../index-runs/key-ranges.ts'
+import { isWholeKey, valueOfKey } from '../index-runs/order-key.ts'
+import type { Cell } from '../ports/storage.ts'
+import type { IndexReader } from '../sealed-index/read-index.ts'
+import { resultsOfCells } from '../sql/aggregate.ts'
+import type { Candidates } from '../sql/candidates.ts'
+import type { AggregateOutput } from '../sql/query.ts'
+import { append, at } from '../util/lists.ts'
+import type { JsonValue } from '../values/column-type.ts'
+
+/** Returns the results of aggregates, each of the rows that its candidates are; undefined if a value is longer than its key, so that its row must be read. */
+export async function totalsOfIndexes(
+  indexes: IndexReader,
+  candidates: readonly Candidates[],
+  aggregates: readonly AggregateOutput[],
+): Promise<JsonValue[] | undefined> {
+  const cells: Cell[] = []
+  for (const [place, aggregate] of aggregates.entries()) {
+    const computed = await cellsOf(indexes, at(candidates, place), aggregate)
+    if (computed === undefined) return undefined
+    append(cells, computed)
+  }
+  return resultsOfCells(aggregates, cells)
+}
+
+/** Returns the cells that a storage would compute for an aggregate. */
+async function cellsOf(
+  indexes: IndexReader,
+  one: Candidates,
+  { name, ref }: AggregateOutput,
+): Promise<readonly Cell[] | undefined> {
+  const found = ref === undefined ? one : { ...one, ranges: intersection(one.ranges, VALUES) }
+  if (name === 'min' || name === 'max') return extremeOf(indexes, found, name === 'min' ? 'up' : 'down')
+  const { count, sum } = await totalsIn(indexes, found, name !== 'count')
+  if (name === 'count') return [count]
+  const cell = count === 0 ? null : sum
+  return name === 'sum' ? [cell] : [cell, count]
+}
+
+async function totalsIn(
+  indexes: IndexReader,
+  { index, ranges }: Candidates,
+  isSummed: boolean,
+): Promise<{ readonly count: number; readonly sum: bigint }> {
+  const all = { count: 0, sum: 0n }
+  for (const range of ranges) {
+    const { count, sum } = await indexes.totals(index.objectId, range, isSummed)
+    all.count += count
+    all.sum += sum
+  }
+  return all
+}
+
+/** Returns the first value in a direction; undefined if its key is cut. */
+async function extremeOf(
+  indexes: IndexReader,
+  { column: { type }, index, ranges }: Candidates,
+  direction: 'up' | 'down',
+): Promise<readonly Cell[] | undefined> {
+  for (const range of direction === 'up' ? ranges : ranges.toReversed()) {
+    for await (const { key } of indexes.walk(index.objectId, range, direction))
+      return isWholeKey(key) ? [type.toCell(valueOfKey(type, key))] : undefined
+  }
+  return [null]
+}
