@@ -48,11 +48,7 @@ const VAULT = digestVaultId(SYSTEM_PORTS.hash, 'v1')
 type TableName = keyof typeof INDEXED_TABLES
 const NAMES: readonly TableName[] = ['people', 'visits']
 
-<<<<<<< HEAD
 /** Returns a table as it is stored. */
-=======
-/** Returns a table as it is stored: a change of the schema adds indexes, and drops them. */
->>>>>>> main
 export async function storedTable({ storage, ring }: LooseVault, name: string): Promise<Table> {
   const { entries } = await readCatalogRows(storage)
   const { schema } = openState({ ring, vault: VAULT }, required(entries.get('schema')))
@@ -81,16 +77,9 @@ export async function storedKeys(vault: LooseVault, name: TableName): Promise<Re
     }
   }
   for (const head of heads) {
-<<<<<<< HEAD
     if (head.kind === 'delta') for (const [index, segment] of head.segments) add(index, segment)
     else if (head.kind === 'small') add(head.space, head.segment)
     else if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
-=======
-    const segments = head.kind === 'delta' ? head.segments : []
-    for (const [index, segment] of segments) add(index, segment)
-    if (head.kind === 'small') add(head.space, head.segment)
-    if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
->>>>>>> main
   }
   return new Map([...sums].filter(([, weight]) => weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
 }
