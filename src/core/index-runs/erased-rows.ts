@@ -9,12 +9,7 @@ export const ERASED = 0xffff_ffff
 const ROW_BYTES = 6
 
 /** Seals the note of some rows of a table as a row of INDEX_RUNS. */
-export function sealErased(
-  keys: SealingKeys,
-  id: number,
-  table: { readonly objectId: number },
-  rows: readonly number[],
-): NewRow {
+export function sealErased(keys: SealingKeys, id: number, table: { readonly objectId: number }, rows: readonly number[]): NewRow {
   const out = new ByteWriter()
   out.u8(CONTENTS.erased)
   out.u32(ERASED)
