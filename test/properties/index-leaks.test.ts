@@ -1,5 +1,5 @@
 /**
- * Property: what a thief of dumps learns of values from sealed indexes is what a vault without them tells. The known leakage-abuse attacks are played on both,
+ * Property: what a thief of dumps learns of values from sealed indexes is what a vault without them shows. The known leakage-abuse attacks are played on both,
  * with the exact values known, and on indexes with planted faults, which they must find. What a watcher of queries learns is measured.
  */
 import { afterAll, describe, expect, it } from 'vitest'
