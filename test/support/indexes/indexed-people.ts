@@ -77,9 +77,10 @@ export async function storedKeys(vault: LooseVault, name: TableName): Promise<Re
     }
   }
   for (const head of heads) {
-    if (head.kind === 'delta') for (const [index, segment] of head.segments) add(index, segment)
-    else if (head.kind === 'small') add(head.space, head.segment)
-    else if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
+    const segments = head.kind === 'delta' ? head.segments : []
+    for (const [index, segment] of segments) add(index, segment)
+    if (head.kind === 'small') add(head.space, head.segment)
+    if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
   }
   return new Map([...sums].filter(([, weight]) => weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
 }
