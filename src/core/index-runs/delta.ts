@@ -7,7 +7,7 @@ import { required } from '../util/lists.ts'
 import { EntryList, type Segment } from './segment.ts'
 
 /** The first byte of the content of a row of INDEX_RUNS: what it is. A claim holds the row of a run while its blocks are written. */
-export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4 } as const
+export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4, erased: 5 } as const
 /** Bytes of the kind, and of the space, in front of each content: the column `space` is not bound to the row. */
 export const PREFIX_BYTES = 5
 

@@ -134,7 +134,8 @@ async function writeRun(
   const stream = new EntryStream(heads.map((head) => partsOf(head, objectId)))
   const writer = new BlockWriter(hasSums, (ports.sizes ?? SIZES).blockBytes)
   const fetch = (ids: readonly number[]): Promise<Segment[]> => readBlocks(ports, ids)
-  for (let entries = 0; ; entries++) {
+  let entries = 0
+  for (; ; entries++) {
     if (writer.full >= SLICE_BLOCKS || entries >= SLICE_ENTRIES) {
       await storeBlocks(ports, draft, writer.take())
       await ports.between(entries)
@@ -147,6 +148,7 @@ async function writeRun(
     }
     if (without?.has(stream.row) !== true) writer.add(stream.keys, stream.start, stream.end, stream.row, stream.weight)
   }
+  await ports.between(entries)
   writer.finish()
   const rest = writer.take()
   const [only] = rest
