@@ -3,6 +3,7 @@ import { type IndexChanges, sealDelta } from '../index-runs/delta.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { NewRow } from '../ports/storage.ts'
 import { INDEX_RUNS } from '../schema/system-tables.ts'
+import { at, groupBy } from '../util/lists.ts'
 import type { Batch } from './unit-of-work.ts'
 
 /** The changes of a write, and the row that it has for them. */
@@ -33,12 +34,11 @@ export class DeltaBatch implements Batch {
 
 /** Returns one batch for each table of records, with the changes of all of its batches. */
 export function joinDeltas(batches: readonly DeltaBatch[]): readonly DeltaBatch[] {
-  const joined = new Map<number, DeltaBatch>()
-  for (const batch of batches) {
-    const { input } = batch
-    const first = joined.get(input.table.objectId)
-    const all = first && new DeltaBatch({ ...first.input, changes: [...first.input.changes, ...input.changes] })
-    joined.set(input.table.objectId, all ?? batch)
-  }
-  return [...joined.values()]
+  return Array.from(
+    groupBy(batches, ({ input }) => input.table.objectId),
+    ([, own]) => {
+      const changes = own.flatMap(({ input }) => input.changes)
+      return new DeltaBatch({ ...at(own, 0).input, changes })
+    },
+  )
 }

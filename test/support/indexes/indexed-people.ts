@@ -7,6 +7,7 @@ import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { HeadCache, readBlocks, readHeads } from '../../../src/core/sealed-index/index-rows.ts'
 import { compactIndexes, type IndexedTable } from '../../../src/core/sealed-index/merge-due.ts'
+import type { MergeSizes } from '../../../src/core/sealed-index/merge-runs.ts'
 import { digestVaultId } from '../../../src/core/sealing/envelope.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
 import { required } from '../../../src/core/util/lists.ts'
@@ -47,7 +48,7 @@ const VAULT = digestVaultId(SYSTEM_PORTS.hash, 'v1')
 type TableName = keyof typeof INDEXED_TABLES
 const NAMES: readonly TableName[] = ['people', 'visits']
 
-/** Returns a table as it is stored. */
+/** Returns a table as it is stored: a change of the schema adds indexes, and drops them. */
 export async function storedTable({ storage, ring }: LooseVault, name: string): Promise<Table> {
   const { entries } = await readCatalogRows(storage)
   const { schema } = openState({ ring, vault: VAULT }, required(entries.get('schema')))
@@ -76,9 +77,10 @@ export async function storedKeys(vault: LooseVault, name: TableName): Promise<Re
     }
   }
   for (const head of heads) {
-    if (head.kind === 'delta') for (const [index, segment] of head.segments) add(index, segment)
-    else if (head.kind === 'small') add(head.space, head.segment)
-    else if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
+    const segments = head.kind === 'delta' ? head.segments : []
+    for (const [index, segment] of segments) add(index, segment)
+    if (head.kind === 'small') add(head.space, head.segment)
+    if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
   }
   return new Map([...sums].filter(([, weight]) => weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
 }
@@ -91,18 +93,18 @@ export async function countDeltas(vault: LooseVault, name: TableName): Promise<n
 }
 
 /** Merges all that the indexes have. */
-export async function mergeIndexes(vault: LooseVault): Promise<void> {
+export async function mergeIndexes(vault: LooseVault, names: readonly string[] = NAMES, sizes?: MergeSizes): Promise<void> {
   const catalog = { keys: { generation: 1 }, isCurrent: async () => true, reload: async () => {} }
   const between = () => SYSTEM_PORTS.scheduler.yield()
-  const ports = { ...SYSTEM_PORTS, ...rowsOf(vault), catalog, between, cache: new HeadCache() }
-  for (const name of NAMES) await compactIndexes(ports, await indexesOf(vault, name))
+  const ports = { ...SYSTEM_PORTS, ...rowsOf(vault), catalog, between, cache: new HeadCache(), ...(sizes && { sizes }) }
+  for (const name of names) await compactIndexes(ports, await indexesOf(vault, name))
 }
 
 function rowsOf({ storage, ring }: LooseVault) {
   return { storage, keys: { ring, vault: VAULT } }
 }
 
-async function indexesOf(vault: LooseVault, name: TableName): Promise<IndexedTable> {
+async function indexesOf(vault: LooseVault, name: string): Promise<IndexedTable> {
   const { objectId, indexed } = await storedTable(vault, name)
   return {
     objectId,
