@@ -140,6 +140,7 @@ const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
   VaultError: 'An error that is thrown is not replaced by one of its own options.',
   isVaultError: 'any error',
   statusOf: 'any error',
+  escapeLike: 'a text',
   sql: 'a template',
   defineSchema: 'tables: its own tests refuse unknown members with table and column',
   readCheckpoint: 'a text',
@@ -154,6 +155,7 @@ const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
 const METHODS: Calls = {
   as: (o: object) => vault.as({ ...OWNER, ...o }),
   verifyRecords: (o) => vault.verifyRecords(o),
+  compact: (o) => vault.compact(o),
   verifyAudit: (o) => vault.verifyAudit(o),
   sweep: (o) => vault.sweep(o),
   purgeDisk: (o) => vault.purgeDisk(o),

@@ -7,7 +7,7 @@ import { required } from '../util/lists.ts'
 import { EntryList, type Segment } from './segment.ts'
 
 /** The first byte of the content of a row of INDEX_RUNS: what it is. A claim holds the row of a run while its blocks are written. */
-export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4 } as const
+export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4, erased: 5 } as const
 /** Bytes of the kind, and of the space, in front of each content: the column `space` is not bound to the row. */
 export const PREFIX_BYTES = 5
 
@@ -82,7 +82,7 @@ export function readRow(bytes: Uint8Array, at: number): number {
 }
 
 /** Writes zeros up to the next step of the lengths of deltas. */
-function padToStep(out: ByteWriter): void {
+export function padToStep(out: ByteWriter): void {
   const step = out.length <= LARGE_STEP ? SMALL_STEP : LARGE_STEP
   const padded = Math.ceil(out.length / step) * step
   out.reserve(padded - out.length)

@@ -3,6 +3,7 @@ import { ByteWriter, readI64, readU32 } from '../util/bytes.ts'
 import { at, required } from '../util/lists.ts'
 import { readBlock, type WrittenBlock } from './block.ts'
 import { CONTENTS, PREFIX_BYTES, readDelta, readRow, writeRow } from './delta.ts'
+import { readErased } from './erased-rows.ts'
 import { compareBytes, compareKeys, type KeyRange, MAX_KEY_BYTES } from './order-key.ts'
 import { bytesOfSegment, firstAtLeast, type Segment } from './segment.ts'
 
@@ -29,6 +30,7 @@ export type Head = { readonly space: number; readonly bytes: number } & (
   | { readonly kind: 'delta'; readonly segments: ReadonlyMap<number, Segment> }
   | { readonly kind: 'small'; readonly segment: Segment }
   | { readonly kind: 'run'; readonly run: BlockRun }
+  | { readonly kind: 'erased'; readonly table: number; readonly rows: readonly number[] }
   | { readonly kind: 'claim' }
 )
 
@@ -103,6 +105,7 @@ export function readHead(content: Uint8Array): Head {
     const segment = readBlock(content, PREFIX_BYTES)
     return { kind: 'small', space, segment, bytes: HEAD_BYTES + bytesOfSegment(segment) }
   }
+  if (kind === CONTENTS.erased) return { kind: 'erased', space, ...readErased(content), bytes: HEAD_BYTES + content.length }
   if (kind !== CONTENTS.run) return { kind: 'claim', space, bytes: HEAD_BYTES }
   const run = readRun(content)
   return { kind: 'run', space, run, bytes: HEAD_BYTES + run.fences.length + run.ids.length * BLOCK_HEAD_BYTES }

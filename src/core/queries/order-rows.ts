@@ -28,7 +28,7 @@ export interface Selection<Row> {
   /** Adds a row with its values in the order of the keys. Rows with equal values stay in the order in which they are added. */
   add(row: Row, values: readonly unknown[]): void
   /** True if a row with these values, added next, would be kept. */
-  admits(values: readonly unknown[]): boolean
+  keeps(values: readonly unknown[]): boolean
   /** Returns the rows from the offset, in order. Yields to the event loop. Nothing can be added after it. */
   take(): Promise<Row[]>
 }
@@ -61,13 +61,13 @@ export function createSelection<Row>({ keys, offset, limit, meter, sizeOf }: Sel
   const compare = (one: Entry<Row>, other: Entry<Row>): number =>
     compareValues(one.values, other.values) || one.place - other.place
   /** Of equal rows, one that is added later comes later. */
-  const admits = (values: readonly unknown[]): boolean =>
+  const keeps = (values: readonly unknown[]): boolean =>
     heap.length < size || (heap[0] !== undefined && compareValues(values, heap[0].values) < 0)
   return {
-    admits,
+    keeps,
     add(row, values) {
       const place = added++
-      if (!admits(values)) return
+      if (!keeps(values)) return
       const last = heap[0]
       const entry = { row, values, place, bytes: ENTRY_BYTES + sizeOf(row) }
       meter.addBytes(entry.bytes)

@@ -2,7 +2,7 @@
 import { fault } from '../errors.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../schema/system-tables.ts'
 import { BEGIN_AGAIN, beginningAgain, readHeads, type StoredHead } from './index-rows.ts'
-import { CLAIMED, deleteBlocks, type MergedIndex, type MergePorts, type MergeSizes, mergeHeads, SIZES } from './merge-runs.ts'
+import { CLAIMS, deleteBlocks, type MergedIndex, type MergePorts, type MergeSizes, mergeHeads, SIZES } from './merge-runs.ts'
 
 /** A table and its indexes that writers maintain, in the schema that is stored now. */
 export interface IndexedTable {
@@ -87,7 +87,7 @@ export async function dropIndexes(ports: SweepPorts, spaces: readonly number[]):
  * another process that goes on all the same loses, because its claim is gone.
  */
 export async function sweepParts(ports: MergePorts): Promise<void> {
-  await ports.storage.delete(INDEX_RUNS.name, { filter: { kind: 'compare', column: 'space', operator: '=', value: CLAIMED } })
+  await ports.storage.delete(INDEX_RUNS.name, { filter: CLAIMS })
   await sweepBlocks(ports)
 }
 

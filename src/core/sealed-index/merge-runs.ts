@@ -4,14 +4,13 @@
  * of no use, now and ever, and is swept.
  */
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
-import { isVaultError } from '../errors.ts'
 import { BLOCK_BYTES, BlockWriter, type WrittenBlock } from '../index-runs/block.ts'
 import { sealRun } from '../index-runs/delta.ts'
 import { type StoredBlock, writeClaim, writeRunHead, writeSmallRun } from '../index-runs/run-head.ts'
 import type { Segment } from '../index-runs/segment.ts'
 import type { CurrentCatalog } from '../maintenance/store-current.ts'
 import type { Entropy } from '../ports/crypto.ts'
-import type { NewRow, Storage } from '../ports/storage.ts'
+import type { Filter, NewRow, Storage } from '../ports/storage.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../schema/system-tables.ts'
 import { sealEntries } from '../sealing/envelope.ts'
 import { append, at, required } from '../util/lists.ts'
@@ -68,7 +67,8 @@ const SLICE_BLOCKS = 8
 /** Block ids that are reserved at once, at least. */
 const MIN_IDS = 16
 /** Space of claims: no table and no index has this number. */
-export const CLAIMED = 0
+const CLAIMED = 0
+export const CLAIMS: Filter = { kind: 'compare', column: 'space', operator: '=', value: CLAIMED }
 
 /** A merge that is lost: it leaves everything as it was. */
 const LOST = new Error('another process merged a part of the index first')
@@ -89,8 +89,8 @@ export async function mergeHeads(ports: MergePorts, { heads, indexes, without }:
     }
     await exchange(ports, { generation, old: heads.map(({ id }) => id), made, written })
   } catch (error) {
-    // Whether they are in use is unknown. The next sweep knows.
-    if (!isVaultError(error, 'outcome_unknown')) await discard(ports.storage, made).catch(() => {})
+    // Where that fails too, a sweep does it.
+    await discard(ports.storage, made).catch(() => {})
     if (error === LOST) return false
     throw error
   }
@@ -134,7 +134,8 @@ async function writeRun(
   const stream = new EntryStream(heads.map((head) => partsOf(head, objectId)))
   const writer = new BlockWriter(hasSums, blockBytes)
   const fetch = (ids: readonly number[]): Promise<Segment[]> => readBlocks(ports, ids)
-  for (let entries = 0; ; entries++) {
+  let entries = 0
+  for (; ; entries++) {
     if (writer.full >= SLICE_BLOCKS || entries >= SLICE_ENTRIES) {
       await storeBlocks(ports, draft, writer.take())
       await ports.between(entries)
@@ -147,6 +148,7 @@ async function writeRun(
     }
     if (without?.has(stream.row) !== true) writer.add(stream.keys, stream.start, stream.end, stream.row, stream.weight)
   }
+  await ports.between(entries)
   writer.finish()
   const rest = writer.take()
   if (draft.blocks.length === 0 && rest.length <= 1)
@@ -243,11 +245,12 @@ function exchange(
   })
 }
 
-/** Deletes what a merge wrote that is not to be. */
+/** Deletes what a merge wrote, unless it is in use: a claim that is no longer there may have become a head, also where an error says otherwise. */
 async function discard(storage: Storage, made: readonly RunDraft[]): Promise<void> {
   for (const { id, blocks } of made) {
-    if (blocks.length === 0) continue
-    await storage.delete(INDEX_RUNS.name, { ids: [id] })
+    const isRun = { kind: 'compare', column: 'id', operator: '=', value: id } as const
+    const filter = { kind: 'and', filters: [isRun, CLAIMS] } as const
+    if ((await storage.delete(INDEX_RUNS.name, { filter })).length === 0) continue
     for (let from = 0; from < blocks.length; from += SLICE_BLOCKS)
       await storage.delete(INDEX_BLOCKS.name, { ids: blocks.slice(from, from + SLICE_BLOCKS).map((block) => block.id) })
   }

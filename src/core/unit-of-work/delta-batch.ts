@@ -3,7 +3,19 @@ import { type IndexChanges, sealDelta } from '../index-runs/delta.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { NewRow } from '../ports/storage.ts'
 import { INDEX_RUNS } from '../schema/system-tables.ts'
+import { at, groupBy } from '../util/lists.ts'
 import type { Batch } from './unit-of-work.ts'
+
+/** What writers say of what they store in sealed indexes, to those who merge it. Nothing is waited for, and what is rolled back may be noted too. */
+export interface IndexNotes {
+  /** Notes a delta of a table that is about to be stored, and its number of changes. */
+  noteDelta(table: number, changes: number): void
+  /** Notes that a change is about to erase rows, or values, whose keys must leave the indexes. */
+  noteErased(): void
+}
+
+/** Takes what writers say where no one merges: what they store is found later. */
+export const UNNOTED: IndexNotes = { noteDelta() {}, noteErased() {} }
 
 /** The changes of a write, and the row that it has for them. */
 export interface DeltaInput {
@@ -12,6 +24,7 @@ export interface DeltaInput {
   readonly table: { readonly objectId: number }
   readonly id: number
   readonly changes: readonly IndexChanges[]
+  readonly notes: Pick<IndexNotes, 'noteDelta'>
 }
 
 /** One row, which is sealed when it is read first: those of several callers of a commit become one before. */
@@ -25,20 +38,24 @@ export class DeltaBatch implements Batch {
   }
 
   get rows(): readonly NewRow[] {
-    const { to, id, table, changes } = this.input
-    this.#rows ??= [sealDelta(to, id, table, changes)]
+    if (this.#rows !== undefined) return this.#rows
+    const { to, id, table, changes, notes } = this.input
+    notes.noteDelta(
+      table.objectId,
+      changes.reduce((sum, { length }) => sum + length, 0),
+    )
+    this.#rows = [sealDelta(to, id, table, changes)]
     return this.#rows
   }
 }
 
 /** Returns one batch for each table of records, with the changes of all of its batches. */
 export function joinDeltas(batches: readonly DeltaBatch[]): readonly DeltaBatch[] {
-  const joined = new Map<number, DeltaBatch>()
-  for (const batch of batches) {
-    const { input } = batch
-    const first = joined.get(input.table.objectId)
-    const all = first && new DeltaBatch({ ...first.input, changes: [...first.input.changes, ...input.changes] })
-    joined.set(input.table.objectId, all ?? batch)
-  }
-  return [...joined.values()]
+  return Array.from(
+    groupBy(batches, ({ input }) => input.table.objectId),
+    ([, own]) => {
+      const changes = own.flatMap(({ input }) => input.changes)
+      return new DeltaBatch({ ...at(own, 0).input, changes })
+    },
+  )
 }

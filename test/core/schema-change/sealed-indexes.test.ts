@@ -1,20 +1,17 @@
 /** Sealed indexes that a change of the schema adds and drops beside writers: they have the keys of all records, or leave nothing. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { systemEntropy } from '../../../src/adapters/system/system.ts'
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { checkSchema } from '../../../src/core/schema/define-schema.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import type { SchemaMoves } from '../../../src/core/schema-change/schema-moves.ts'
-import { HeadCache } from '../../../src/core/sealed-index/index-rows.ts'
-import { compactIndexes } from '../../../src/core/sealed-index/merge-due.ts'
-import type { MergePorts } from '../../../src/core/sealed-index/merge-runs.ts'
-import { digestVaultId } from '../../../src/core/sealing/envelope.ts'
+import { SIZES } from '../../../src/core/sealed-index/merge-runs.ts'
 import { column, type SchemaDefinition, type Vault } from '../../../src/index.ts'
 import {
   INDEXED_RULES,
   INDEXED_TABLES,
   type IndexedWorld,
+  mergeIndexes,
   storedKeys,
   storedTable,
   WRITES,
@@ -24,8 +21,7 @@ import {
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { openFast } from '../../support/vaults/fast-ports.ts'
-import { asLoose, type LooseVault, openLoose } from '../../support/vaults/open-untyped.ts'
-import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
+import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 /** The tables with no sealed index but that of `email`. */
@@ -110,6 +106,7 @@ onEachStorage('sealed indexes', (engine) => {
       await change(changing, tables)
       expect(await stop()).toBeGreaterThan(0)
       expect(await wrongTables(world.vault)).toEqual([])
+      await mergeIndexes(world.vault)
       expect((await changing.verifyRecords()).findings).toEqual([])
       found.push((await partsOf(storage)).cells)
     }
@@ -137,25 +134,10 @@ async function openFew(storage: StorageHandle = memoryStorage()) {
   await insert(0, 200)
   await session.insert('notes', [{ fields: { text: 'a' } }])
   const loose = await openLoose(storage, FEW)
-  for (const name of ['people', 'notes']) {
-    const { objectId, indexed } = await storedTable(loose, name)
-    const indexes = indexed.map(({ index }) => ({ objectId: index.objectId, hasSums: false }))
-    await compactIndexes(mergePorts(loose), { objectId, indexes })
-  }
+  // Small blocks, so that runs have some.
+  await mergeIndexes(loose, ['people', 'notes'], { ...SIZES, blockBytes: 512, leastEntries: 8 })
   await insert(200, 50)
   return { vault, storage, session, loose }
-}
-
-function mergePorts({ storage, ring }: LooseVault): MergePorts {
-  return {
-    storage,
-    keys: { ring, vault: digestVaultId(SYSTEM_PORTS.hash, 'v1') },
-    cache: new HeadCache(),
-    entropy: systemEntropy,
-    catalog: { keys: { generation: 0 }, isCurrent: async () => true, reload: async () => {} },
-    between: async () => {},
-    sizes: { blockBytes: 512, dueDeltas: 64, dueEntries: 1000, fanIn: 8, leastEntries: 8 },
-  }
 }
 
 async function apply(vault: Vault, tables: SchemaDefinition, moves?: SchemaMoves): Promise<void> {

@@ -15,6 +15,7 @@ import { columnTypes } from '../../../src/core/values/column-types.ts'
 import { checkIndexes, INDEX_KEYS, indexHandle, sealedIndexes, TABLE, writeDelta } from '../../laws/sealed-indexes.ts'
 import { itHolds } from '../../support/laws/it-holds.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
+import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
 const NO_PACE = { worked: async () => {} }
@@ -157,6 +158,42 @@ it('a merge that ends early leaves nothing, and what a killed one left is swept,
   expect(await reader.totals(12, {}, true)).toMatchObject({ count: 5000 })
   expect((await reader.candidates(11, [{}])).length).toBe(5000)
   expect((await stored(storage)).length).toBe(before.length)
+})
+
+it('a merge that is killed at any of its calls loses nothing, and a sweep leaves nothing of it', async () => {
+  const dead = new Error('killed')
+  // It fails at the call, or also at all after it, as a process that is killed.
+  for (const goesOn of [true, false]) {
+    let calls = 0
+    let isWhole = false
+    for (let last = 1; !isWhole; last++) {
+      const { storage, reader, merge, handle } = await filledIndex(400)
+      const changes = new IndexChanges()
+      for (let row = 1; row <= 300; row++) changes.add(12, orderKey(columnTypes.INTEGER, row), 1000 + row)
+      await writeDelta(handle, [changes])
+      const faulty = faultyStorage(storage)
+      calls = 0
+      faulty.fail(() => (++calls === last || (calls > last && !goesOn) ? dead : undefined))
+      isWhole = await compactIndexes({ ...merge, storage: faulty.storage, cache: new HeadCache() }, TABLE).then(
+        () => true,
+        (error) => {
+          expect(error).toBe(dead)
+          return false
+        },
+      )
+      const expected = { text: 400, number: { count: 700 } }
+      const found = async () => ({ text: (await reader.candidates(11, [{}])).length, number: await reader.totals(12, {}, true) })
+      expect(await found()).toMatchObject(expected)
+      await sweepParts(merge)
+      expect(await found()).toMatchObject(expected)
+      const parts = await stored(storage)
+      const heads = new Set(parts.filter(({ run }) => run === undefined).map(({ id }) => id))
+      expect(parts.filter(({ run, space }) => space === 0 || (run !== undefined && !heads.has(Number(run))))).toEqual([])
+      await compactIndexes(merge, TABLE)
+      expect(await found()).toMatchObject(expected)
+    }
+    expect(calls).toBeGreaterThan(25)
+  }
 })
 
 it('a merge changes nothing where another process changed the catalog meanwhile', async () => {

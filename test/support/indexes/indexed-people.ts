@@ -5,8 +5,9 @@ import { orderKey } from '../../../src/core/index-runs/order-key.ts'
 import { keyOfGroup, type Segment } from '../../../src/core/index-runs/segment.ts'
 import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
-import { HeadCache, readBlocks, readHeads } from '../../../src/core/sealed-index/index-rows.ts'
+import { beginningAgain, HeadCache, readBlocks, readHeads } from '../../../src/core/sealed-index/index-rows.ts'
 import { compactIndexes, type IndexedTable } from '../../../src/core/sealed-index/merge-due.ts'
+import type { MergeSizes } from '../../../src/core/sealed-index/merge-runs.ts'
 import { digestVaultId } from '../../../src/core/sealing/envelope.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
 import { required } from '../../../src/core/util/lists.ts'
@@ -47,7 +48,7 @@ const VAULT = digestVaultId(SYSTEM_PORTS.hash, 'v1')
 type TableName = keyof typeof INDEXED_TABLES
 const NAMES: readonly TableName[] = ['people', 'visits']
 
-/** Returns a table as it is stored. */
+/** Returns a table as it is stored: a change of the schema adds indexes, and drops them. */
 export async function storedTable({ storage, ring }: LooseVault, name: string): Promise<Table> {
   const { entries } = await readCatalogRows(storage)
   const { schema } = openState({ ring, vault: VAULT }, required(entries.get('schema')))
@@ -56,9 +57,17 @@ export async function storedTable({ storage, ring }: LooseVault, name: string): 
 
 /**
  * What the indexes of a table say in all: the weight of each row under each key of each index, by their texts. Those that add up to nothing, and those of indexes
- * that ended, are left out.
+ * that ended, are left out; with `isRaw` those that add up to nothing are not. Merges can go on meanwhile.
  */
-export async function storedKeys(vault: LooseVault, name: TableName): Promise<ReadonlyMap<string, number>> {
+export function storedKeys(
+  vault: LooseVault,
+  name: TableName,
+  { isRaw = false }: { readonly isRaw?: boolean } = {},
+): Promise<ReadonlyMap<string, number>> {
+  return beginningAgain(() => keysNow(vault, name, isRaw))
+}
+
+async function keysNow(vault: LooseVault, name: TableName, isRaw: boolean): Promise<ReadonlyMap<string, number>> {
   const { objectId, indexes } = await indexesOf(vault, name)
   const live = new Set(indexes.map((index) => index.objectId))
   const rows = rowsOf(vault)
@@ -76,11 +85,12 @@ export async function storedKeys(vault: LooseVault, name: TableName): Promise<Re
     }
   }
   for (const head of heads) {
-    if (head.kind === 'delta') for (const [index, segment] of head.segments) add(index, segment)
-    else if (head.kind === 'small') add(head.space, head.segment)
-    else if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
+    const segments = head.kind === 'delta' ? head.segments : []
+    for (const [index, segment] of segments) add(index, segment)
+    if (head.kind === 'small') add(head.space, head.segment)
+    if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
   }
-  return new Map([...sums].filter(([, weight]) => weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
+  return new Map([...sums].filter(([, weight]) => isRaw || weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
 }
 
 /** Returns the number of deltas of a table. */
@@ -91,18 +101,18 @@ export async function countDeltas(vault: LooseVault, name: TableName): Promise<n
 }
 
 /** Merges all that the indexes have. */
-export async function mergeIndexes(vault: LooseVault): Promise<void> {
+export async function mergeIndexes(vault: LooseVault, names: readonly string[] = NAMES, sizes?: MergeSizes): Promise<void> {
   const catalog = { keys: { generation: 1 }, isCurrent: async () => true, reload: async () => {} }
   const between = () => SYSTEM_PORTS.scheduler.yield()
-  const ports = { ...SYSTEM_PORTS, ...rowsOf(vault), catalog, between, cache: new HeadCache() }
-  for (const name of NAMES) await compactIndexes(ports, await indexesOf(vault, name))
+  const ports = { ...SYSTEM_PORTS, ...rowsOf(vault), catalog, between, cache: new HeadCache(), ...(sizes && { sizes }) }
+  for (const name of names) await compactIndexes(ports, await indexesOf(vault, name))
 }
 
 function rowsOf({ storage, ring }: LooseVault) {
   return { storage, keys: { ring, vault: VAULT } }
 }
 
-async function indexesOf(vault: LooseVault, name: TableName): Promise<IndexedTable> {
+async function indexesOf(vault: LooseVault, name: string): Promise<IndexedTable> {
   const { objectId, indexed } = await storedTable(vault, name)
   return {
     objectId,

@@ -2,6 +2,7 @@
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { FixtureValue } from './fixture.ts'
+import { outputKeys } from './output-keys.ts'
 import { type Dialect, isUnambiguous, type Place, quoted } from './print-query.ts'
 import type { ColumnTerm, Item, OrderTerm, RandomQuery, Source } from './query-tree.ts'
 
@@ -98,9 +99,11 @@ function isSameColumn(one: ColumnTerm, other: ColumnTerm): boolean {
 
 /** A term by its column or call, or by the alias of an output. Each bare name of an output is that of its column. */
 function spellTerm(random: SeededRandom, query: RandomQuery, { by, direction }: OrderTerm): string {
+  // An alias that two outputs share is no key.
+  const keys = outputKeys(query) ?? []
   const aliases = query.items.flatMap((item) => {
     const isIt = item.kind === 'column' ? by.kind === 'column' && isSameColumn(item.term, by) : item === by
-    return isIt && item.kind !== 'star' && item.alias !== undefined ? [item.alias] : []
+    return isIt && item.kind !== 'star' && item.alias !== undefined && keys.includes(item.alias.toLowerCase()) ? [item.alias] : []
   })
   const written =
     by.kind === 'column'
