@@ -48,7 +48,7 @@ const VAULT = digestVaultId(SYSTEM_PORTS.hash, 'v1')
 type TableName = keyof typeof INDEXED_TABLES
 const NAMES: readonly TableName[] = ['people', 'visits']
 
-/** Returns a table as it is stored. */
+/** Returns a table as it is stored: a change of the schema adds indexes, and drops them. */
 export async function storedTable({ storage, ring }: LooseVault, name: string): Promise<Table> {
   const { entries } = await readCatalogRows(storage)
   const { schema } = openState({ ring, vault: VAULT }, required(entries.get('schema')))
