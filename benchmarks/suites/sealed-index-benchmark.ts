@@ -168,7 +168,6 @@ async function measureBytes(config: RunConfig, storage: 'sqlite' | 'postgres'): 
       await insertCustomers(vault, people.nextCustomers(Math.min(BATCH, rows - done)))
       if (isIndexed) await vault.mergeDue()
     }
-    if (isIndexed) await vault.compact()
     await vault.close()
     bytes.push((await place.bytes()) / rows)
   }
