@@ -189,23 +189,22 @@ function assertComparable({ name: table }: Table, { name, type }: Column): void 
 }
 
 function invalidRange({ name }: Column, member: string, isKnownMember: boolean): Fault {
+  const path = words(`where.${name}`)
   if (isKnownMember)
-    return fault('invalid_request', { column: name })`where.${name}.${words(member)} must be a value. Leave it out for no bound.`
-  return fault('invalid_request', {
-    column: name,
-  })`Unknown member ${printableName(member)} of where.${name}. Supported: ${words(RANGE_MEMBERS.join(', '))}.`
+    return fault('invalid_request', { column: name })`${path}.${words(member)} must be a value. Leave it out for no bound.`
+  const supported = words(RANGE_MEMBERS.join(', '))
+  return fault('invalid_request', { column: name })`Unknown member ${printableName(member)} of ${path}. Supported: ${supported}.`
 }
 
 function noBound({ name }: Column): Fault {
-  return fault('invalid_request', {
-    column: name,
-  })`where.${name} has no member. Give it one of ${words(RANGE_MEMBERS.join(', '))}.`
+  const supported = words(RANGE_MEMBERS.join(', '))
+  return fault('invalid_request', { column: name })`${words(`where.${name}`)} has no member. Give it one of ${supported}.`
 }
 
 function assertPrefix(table: Table, { name, type }: Column, value: unknown): void {
   if (type.isText === true && typeof value === 'string' && value !== '') return
   const rule = type.isText === true ? 'must be text of at least one character' : `has no meaning for values of type ${type.name}`
-  throw fault('unprocessable', { table: table.name, column: name })`where.${name}.prefix ${words(rule)}.`
+  throw fault('unprocessable', { table: table.name, column: name })`${words(`where.${name}.prefix ${rule}`)}.`
 }
 
 function compare(operator: '=' | '<' | '>', column: Column, value: unknown): Condition {
