@@ -1,11 +1,9 @@
 /** The first rows in the order of a sealed index: as many as are needed, without reading the others. */
 import { typeOf } from '../expressions/condition.ts'
 import { compareKeys, isWholeKey, orderKey } from '../index-runs/order-key.ts'
-import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { OrderedKeys } from '../sql/candidates.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { OrderTerm } from '../sql/query.ts'
-import type { Direction } from '../sql/select.ts'
 import { append, at } from '../util/lists.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { rowsToWalk } from './candidate-rows.ts'
@@ -46,7 +44,7 @@ const MANY_ROWS = 1000
 
 /**
  * Returns the rows of OFFSET and LIMIT in order. Undefined if all rows are better read and sorted: that costs less, or conditions turn out to leave out
- * nearly all, or another caller changed one of the rows meanwhile, so that it would be in a wrong place.
+ * nearly all, or another caller changed one of the rows meanwhile, so that it would be in a wrong place, twice or nowhere.
  */
 export async function firstByIndex(
   context: Scanning,
@@ -60,17 +58,22 @@ export async function firstByIndex(
   const readRows = createIdReader(context, plan, wanted.meter)
   const window = createOrderedWindow(wanted)
   let size = Math.min(MANY_ROWS, Math.max(FEW_ROWS, offset + limit))
-  const groups = afterStart(groupsOf(indexes, keys, at(order, 0).direction), wanted)
+  let hasMoved = false
+  const way = at(order, 0).direction === 'asc' ? 'up' : 'down'
+  const walk = indexes.walk(keys.index.objectId, keys.ranges, way, () => {
+    hasMoved = true
+  })
+  const groups = afterStart(groupsOf(walk), wanted)
   for await (const pieces of batchesOf(groups, () => size)) {
     const ids = pieces.flatMap(({ rows }) => rows)
-    if (left < ids.length) return undefined
+    if (left < ids.length || hasMoved) return undefined
     left -= ids.length
     if (!(await window.add(pieces, await readRows(ids)))) return undefined
     if (window.isFull()) return window.rows
     size = MANY_ROWS
   }
   await window.end()
-  return window.rows
+  return hasMoved ? undefined : window.rows
 }
 
 /** Returns a function that reads those of these rows that the conditions are true of, by id. */
@@ -139,16 +142,13 @@ function createOrderedWindow({ keys: { column }, order, offset, limit, meter, re
 }
 
 /** Yields the rows of each key. */
-async function* groupsOf(indexes: IndexReader, { index, ranges }: OrderedKeys, direction: Direction): AsyncGenerator<Piece> {
+async function* groupsOf(walk: AsyncIterable<Piece>): AsyncGenerator<Piece> {
   let group: { readonly key: Uint8Array; readonly rows: number[] } | undefined
-  const [way, parts] = direction === 'asc' ? (['up', ranges] as const) : (['down', ranges.toReversed()] as const)
-  for (const range of parts) {
-    for await (const { key, rows } of indexes.walk(index.objectId, range, way)) {
-      if (group !== undefined && compareKeys(group.key, key) === 0) append(group.rows, rows)
-      else {
-        if (group !== undefined) yield inOrderOfIds(group)
-        group = { key, rows: [...rows] }
-      }
+  for await (const { key, rows } of walk) {
+    if (group !== undefined && compareKeys(group.key, key) === 0) append(group.rows, rows)
+    else {
+      if (group !== undefined) yield inOrderOfIds(group)
+      group = { key, rows: [...rows] }
     }
   }
   if (group !== undefined) yield inOrderOfIds(group)

@@ -211,13 +211,13 @@ async function keysOfEntries(
 /** True if the entries of an index have other weights than one each: values that came, or went, more than once. */
 async function hasOtherWeights(reader: IndexReader, { index }: Place, job: Job): Promise<boolean> {
   for (let weighing = 0; weighing < WEIGHINGS; weighing++) {
-    const before = await reader.totals(index, {})
+    const before = await reader.totals(index, [{}])
     let count = 0
     for await (const entries of eachEntries(reader, index, () => true)) {
       count += entries.length
       await worked(job, entries.length)
     }
-    const after = await reader.totals(index, {})
+    const after = await reader.totals(index, [{}])
     if (before.count !== after.count || count === after.count) return false
   }
   return true
@@ -236,7 +236,7 @@ async function* eachEntries(
   isAsked: (row: number) => boolean,
 ): AsyncGenerator<readonly Entry[]> {
   let entries: Entry[] = []
-  for await (const { key, rows } of reader.walk(index, {}, 'up')) {
+  for await (const { key, rows } of reader.walk(index, [{}], 'up')) {
     for (const row of rows) if (isAsked(row)) entries.push({ key, row })
     if (entries.length < ROWS_AT_ONCE) continue
     yield entries
