@@ -1,5 +1,4 @@
 /** What a change of the schema does with sealed indexes: who knows of one while it begins or ends, and what its fill stores. */
-import type { Barrier } from '../barrier/barrier.ts'
 import { IndexChanges } from '../index-runs/delta.ts'
 import { orderKey } from '../index-runs/order-key.ts'
 import type { Row, Storage } from '../ports/storage.ts'
@@ -47,11 +46,11 @@ export function missingKeys(columns: readonly Column[], row: Row, valueIn: (colu
 /** Stores the keys of rows that are marked in this transaction. */
 export async function storeKeys(
   storage: Storage,
-  barrier: Barrier,
+  indexing: Parameters<typeof deltaOf>[1],
   table: Table,
   rows: readonly { readonly id: number; readonly keys?: readonly NewKey[] }[],
 ): Promise<void> {
   const changes = new IndexChanges()
   for (const { id, keys = [] } of rows) for (const { index, key } of keys) changes.add(index, key, id)
-  await insertInOrder(storage, await deltaOf(storage, barrier, table, changes))
+  await insertInOrder(storage, await deltaOf(storage, indexing, table, changes))
 }

@@ -28,7 +28,7 @@ export interface KeyRows {
 /** Tests the key in `bytes[start .. end)`. */
 export type KeyTest = (bytes: Uint8Array, start: number, end: number) => boolean
 
-/** The indexes of one table. Each call sees what was committed when it began. All throw `data_loss` for a damaged part, UNKNOWN_KEY as the keys say, and `aborted`. */
+/** The indexes of one table, for one query. Each call sees what was committed when it began, or when the estimate before it did. All throw `data_loss` for a damaged part, UNKNOWN_KEY as the keys say, and `aborted`. */
 export interface IndexReader {
   /** Bounds of how many rows have a key in the ranges, which do not overlap, from heads alone. `most` is Infinity where an index has too many parts to be read. */
   estimate(index: number, ranges: readonly KeyRange[]): Promise<{ readonly least: number; readonly most: number }>
@@ -73,8 +73,13 @@ export function createIndexReader(ports: IndexReaderPorts, table: { readonly obj
     return areAll ? viewOf(index, heads) : undefined
   }
 
+  /** What an estimate saw, until it is used: what is chosen by it sees the same, and reads no list of heads again. */
+  const seen = new Map<number, View | undefined>()
+
   async function view(index: number): Promise<View> {
-    const found = await findView(index)
+    const found = seen.get(index) ?? (await findView(index))
+    // Where a block of it is gone, the next attempt must not see the same.
+    seen.delete(index)
     if (found === undefined)
       throw fault('failed_precondition')`A sealed index has too many parts to be read. Run compact of the vault, in one process.`
     return found
@@ -90,7 +95,8 @@ export function createIndexReader(ports: IndexReaderPorts, table: { readonly obj
 
   return {
     async estimate(index, ranges) {
-      const found = await beginningAgain(() => findView(index))
+      const found = seen.has(index) ? seen.get(index) : await beginningAgain(() => findView(index))
+      seen.set(index, found)
       return found === undefined ? { least: 0, most: Number.POSITIVE_INFINITY } : boundsIn(found, ranges)
     },
 
