@@ -294,7 +294,7 @@ export function createRowReader(
     read(rows, max) {
       const buffered: BufferedRow[] = []
       each(rows, max, ({ id, publicId, cellOf }, grants) => {
-        buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
+        buffered.push({ id, publicId, grants, columns: projected, values: refs.map(cellOf) })
       })
       return buffered
     },
@@ -321,7 +321,7 @@ export function createKeepingReader(
     read(rows, max) {
       const buffered: BufferedRow[] = []
       const length = each(rows, max, ({ id, publicId, cellOf }, grants) => {
-        if (keeps(cellOf)) buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
+        if (keeps(cellOf)) buffered.push({ id, publicId, grants, columns: projected, values: refs.map(cellOf) })
       })
       return { length, rows: buffered }
     },
