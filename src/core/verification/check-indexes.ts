@@ -89,7 +89,7 @@ async function checkIndex(context: Verifying, place: Place, job: Job): Promise<r
   const reader = createIndexReader({ ...context, keys, cache: new HeadCache() }, place.table)
   const { name } = place.table.physical
   const found: IndexFinding[] = []
-  const { count } = await reader.totals(place.index, {})
+  const { count } = await reader.totals(place.index, [{}])
   let walked = 0
   for (let from: number | undefined = 0, isFirst = true; from !== undefined; isFirst = false) {
     const { suspects, entries } = await suspectRows(context, reader, { place, from, isFirst, job })
