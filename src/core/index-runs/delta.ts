@@ -20,7 +20,7 @@ const WENT = 0x80
 /** Bytes of the first buffer of a part. Most are of one row. */
 const FIRST_BYTES = 96
 
-/** Steps of the lengths of deltas and heads: the small one up to one large one. A delta of one row has one length, whatever its values are. */
+/** Steps of the lengths of deltas: the small one up to one large one. A delta of one row has one length, whatever its values are. */
 const SMALL_STEP = 512
 const LARGE_STEP = 4096
 
@@ -81,7 +81,7 @@ export function readRow(bytes: Uint8Array, at: number): number {
   return readU16(bytes, at) * 0x1_0000_0000 + readU32(bytes, at + 2)
 }
 
-/** Writes zeros up to the next step of the lengths of deltas and heads. */
+/** Writes zeros up to the next step of the lengths of deltas. */
 export function padToStep(out: ByteWriter): void {
   const step = out.length <= LARGE_STEP ? SMALL_STEP : LARGE_STEP
   const padded = Math.ceil(out.length / step) * step

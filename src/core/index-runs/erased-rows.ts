@@ -1,22 +1,15 @@
 /** Notes of erased rows: what a commit erased of a table with sealed indexes, whose keys must leave them. A note is gone when they have. */
-import type { KeyRing } from '../ports/crypto.ts'
 import type { NewRow } from '../ports/storage.ts'
-import { sealEntry } from '../sealing/envelope.ts'
 import { ByteWriter, readU32 } from '../util/bytes.ts'
-import { CONTENTS, PREFIX_BYTES, padToStep, readRow, writeRow } from './delta.ts'
+import { CONTENTS, PREFIX_BYTES, padToStep, readRow, type SealingKeys, sealRun, writeRow } from './delta.ts'
 
 /** Space of notes: no table and no index has this number. */
 export const ERASED = 0xffff_ffff
 /** Bytes of a row id. */
 const ROW_BYTES = 6
 
-/** Seals the note of some rows of a table as a row of INDEX_RUNS. `vault` is the 16-byte digest of the vault id. */
-export function sealErased(
-  { ring, vault }: { readonly ring: KeyRing; readonly vault: Uint8Array },
-  id: number,
-  table: { readonly objectId: number },
-  rows: readonly number[],
-): NewRow {
+/** Seals the note of some rows of a table as a row of INDEX_RUNS. */
+export function sealErased(keys: SealingKeys, id: number, table: { readonly objectId: number }, rows: readonly number[]): NewRow {
   const out = new ByteWriter()
   out.u8(CONTENTS.erased)
   out.u32(ERASED)
@@ -24,7 +17,7 @@ export function sealErased(
   out.u32(rows.length)
   for (const row of rows) writeRow(out, row)
   padToStep(out)
-  return { id, space: ERASED, body: sealEntry({ ring, vault, kind: 'run', id }, out.written()) }
+  return sealRun(keys, { id, space: ERASED, content: out.written() })
 }
 
 /** Returns what a note says: the object id of the table, and the rows. */

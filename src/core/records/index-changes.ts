@@ -5,7 +5,7 @@ import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { isVaultError } from '../errors.ts'
 import { IndexChanges } from '../index-runs/delta.ts'
 import { sealErased } from '../index-runs/erased-rows.ts'
-import { compareKeys, orderKey } from '../index-runs/order-key.ts'
+import { orderKey } from '../index-runs/order-key.ts'
 import type { Patch, Row, StorageReads } from '../ports/storage.ts'
 import { IS_INDEXED } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
@@ -73,18 +73,18 @@ export class OverwrittenKeys {
     this.#records = records
   }
 
-  /** Notes what changes in the row at an index, which a cursor is at. An index that does not have the row yet gets it, as far as its value is written. */
+  /**
+   * Notes what changes in the row at an index, which a cursor is at. An index that does not have the row yet gets it, as far as its value is written. A value
+   * that stays the same goes and comes too: else the delta, or that there is none, would say so.
+   */
   readonly note = (position: number, cursor: OpenRows): void => {
     const [row, values] = [at(this.#rows, position), at(this.#records, position)]
     for (const { column, index } of this.#table.indexed) {
       const value = values[column.position]
       if (value === undefined) continue
       const key = orderKey(column.type, value)
-      if (row[index.cell] === IS_INDEXED) {
-        const old = orderKey(column.type, cursor.value(column))
-        if (compareKeys(old, key) === 0) continue
-        this.changes.remove(index.objectId, old, row.id)
-      } else this.#marksSome = true
+      if (row[index.cell] === IS_INDEXED) this.changes.remove(index.objectId, orderKey(column.type, cursor.value(column)), row.id)
+      else this.#marksSome = true
       this.changes.add(index.objectId, key, row.id)
     }
   }

@@ -3,6 +3,7 @@ import { type IndexChanges, sealDelta } from '../index-runs/delta.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { NewRow } from '../ports/storage.ts'
 import { INDEX_RUNS } from '../schema/system-tables.ts'
+import { at, groupBy } from '../util/lists.ts'
 import type { Batch } from './unit-of-work.ts'
 
 /** What writers say of what they store in sealed indexes, to those who merge it. Nothing is waited for, and what is rolled back may be noted too. */
@@ -50,12 +51,11 @@ export class DeltaBatch implements Batch {
 
 /** Returns one batch for each table of records, with the changes of all of its batches. */
 export function joinDeltas(batches: readonly DeltaBatch[]): readonly DeltaBatch[] {
-  const joined = new Map<number, DeltaBatch>()
-  for (const batch of batches) {
-    const { input } = batch
-    const first = joined.get(input.table.objectId)
-    const all = first && new DeltaBatch({ ...first.input, changes: [...first.input.changes, ...input.changes] })
-    joined.set(input.table.objectId, all ?? batch)
-  }
-  return [...joined.values()]
+  return Array.from(
+    groupBy(batches, ({ input }) => input.table.objectId),
+    ([, own]) => {
+      const changes = own.flatMap(({ input }) => input.changes)
+      return new DeltaBatch({ ...at(own, 0).input, changes })
+    },
+  )
 }

@@ -230,6 +230,25 @@ onEachStorage('events', (engine) => {
     for (const event of events) expect(event.request.resources?.filter((name) => name.startsWith('RECORD/'))).toEqual(named)
   })
 
+  it('of a query of groups names the first record of each group that it returns, so that no grouping hides what was read', async () => {
+    const owner = (await openClients(engine.fresh().open())).as(OWNER)
+    const { records } = await owner.insert(
+      'clients',
+      ['Cy', 'Ann', 'Bo', 'Ann'].map((name) => ({ fields: { name } })),
+    )
+    const [cy, ann] = records.map(({ id }) => `RECORD/${id}`)
+    const all = records.map(({ id }) => `RECORD/${id}`)
+    for (const [query, named] of [
+      ['SELECT name, COUNT(*) AS n FROM clients GROUP BY name ORDER BY n DESC, name DESC LIMIT 2', [ann, cy]],
+      ['SELECT svc_id, name FROM clients GROUP BY svc_id, name', all],
+      ['SELECT name FROM clients ORDER BY name LIMIT 1', [ann]],
+    ] as const) {
+      await owner.query(query)
+      const event = (await listedBy(owner)).at(-1)
+      expect(event?.request.resources?.toSorted(), query).toEqual(['TABLE/clients', ...named].toSorted())
+    }
+  })
+
   it('of an insert of 1,000 records is one event that names all ids in order', async () => {
     const owner = (await openClients(engine.fresh().open())).as(OWNER)
     const records = Array.from({ length: 1000 }, (_, n) => ({ fields: { name: `n${n}` } }))

@@ -230,7 +230,15 @@ describe('reading and opening', () => {
       const found = await owner.query(text, options)
       return [found.records.length, found.isCut]
     }
-    for (const where of ['', "WHERE country LIKE 'S%'", "WHERE name LIKE '%'"]) {
+    const grouped = 'GROUP BY svc_id, name ORDER BY name'
+    for (const where of [
+      '',
+      "WHERE country LIKE 'S%'",
+      "WHERE name LIKE '%'",
+      'ORDER BY name DESC',
+      'GROUP BY svc_id, name',
+      grouped,
+    ]) {
       expect(await isCut(`SELECT name FROM clients ${where}`)).toEqual([25, true])
       expect(await isCut(`SELECT name FROM clients ${where} LIMIT 26`)).toEqual([25, true])
       expect(await isCut(`SELECT name FROM clients ${where} LIMIT 25`)).toEqual([25, false])

@@ -59,8 +59,11 @@ function drawCompare(random: SeededRandom, scene: Scene): Predicate {
 /** IN with a list, or BETWEEN. */
 function drawExtension(random: SeededRandom, scene: Scene, left: ColumnTerm): Predicate {
   const kind = random.pick(['in', 'between'] as const)
+  const isNegated = random.chance(0.4)
   const others = Array.from({ length: kind === 'in' ? 1 + random.below(4) : 2 }, () => drawOther(random, scene, left))
-  return { kind, isNegated: random.chance(0.3), left, others }
+  // With null in its list, NOT IN is never true.
+  if (isNegated && kind === 'in' && random.chance(0.3)) others.push({ kind: 'null' })
+  return { kind, isNegated, left, others }
 }
 
 function literals(random: SeededRandom, { pools }: Fixture): { readonly left: Term; readonly right: Term } {
