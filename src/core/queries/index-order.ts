@@ -20,6 +20,16 @@ export interface IndexOrder {
   readonly limit: number
   readonly meter: BudgetMeter
   readonly read: ReadBuffered
+  /** Where the rows begin; undefined for the first of all. */
+  readonly start?: OrderStart | undefined
+}
+
+/** The row after which the rows of an order begin. No row with a value before its value is read. */
+export interface OrderStart {
+  readonly row: number
+  readonly value: unknown
+  /** True for this row, and for one with an equal value that comes before it. */
+  isUpTo(row: Pick<BufferedRow, 'id'> | undefined, value: unknown): boolean
 }
 
 /** Rows with one key, or some of them, by rising id. */
@@ -53,7 +63,8 @@ export async function firstByIndex(
   const walk = indexes.walk(keys.index.objectId, keys.ranges, way, () => {
     hasMoved = true
   })
-  for await (const pieces of batchesOf(groupsOf(walk), () => size)) {
+  const groups = afterStart(groupsOf(walk), wanted)
+  for await (const pieces of batchesOf(groups, () => size)) {
     const ids = pieces.flatMap(({ rows }) => rows)
     if (left < ids.length || hasMoved) return undefined
     left -= ids.length
@@ -78,7 +89,7 @@ function createIdReader(context: Scanning, plan: SourcePlan, meter: BudgetMeter)
 }
 
 /** Collects rows in order, from OFFSET up to LIMIT. */
-function createOrderedWindow({ keys: { column }, order, offset, limit, meter, read }: IndexOrder) {
+function createOrderedWindow({ keys: { column }, order, offset, limit, meter, read, start }: IndexOrder) {
   const rows: BufferedRow[] = []
   const keys = order.map(({ ref, direction }) => ({ direction, compare: typeOf(ref).compare }))
   const { type } = column
@@ -107,6 +118,7 @@ function createOrderedWindow({ keys: { column }, order, offset, limit, meter, re
     if (row === undefined) return true
     const values = order.map(({ ref }) => read(row, ref))
     if (compareKeys(orderKey(type, values[0]), key) !== 0) return false
+    if (start?.isUpTo(row, values[0]) === true) return true
     // A cut key is that of several values, and further terms order the rows of a value.
     if (order.length === 1 && isWholeKey(key)) push(row)
     else selectionOf(key).add(row, values)
@@ -140,6 +152,15 @@ async function* groupsOf(walk: AsyncIterable<Piece>): AsyncGenerator<Piece> {
     }
   }
   if (group !== undefined) yield inOrderOfIds(group)
+}
+
+/** Leaves out the rows up to the start where their key says it, so that they are not read again for each page of a frequent value. */
+async function* afterStart(groups: AsyncIterable<Piece>, { keys: { column }, start }: IndexOrder): AsyncGenerator<Piece> {
+  const first = start === undefined ? undefined : { key: orderKey(column.type, start.value), row: start.row }
+  for await (const { key, rows } of groups) {
+    const isFirst = first !== undefined && isWholeKey(first.key) && compareKeys(first.key, key) === 0
+    yield { key, rows: isFirst ? rows.filter((row) => row > first.row) : rows }
+  }
 }
 
 function inOrderOfIds({ key, rows }: Piece): Piece {

@@ -114,7 +114,7 @@ function planSource({ query, source, conditions, joined }: SourceRequest, cells:
   return {
     source,
     asksIndexes,
-    candidates: asksIndexes ? candidatesOf(table, conditions).filter(tellsNoMore(source.access)) : NO_CANDIDATES,
+    candidates: asksIndexes ? candidatesOf(table, conditions).filter(showsNoMore(source.access)) : NO_CANDIDATES,
     requirements,
     conditions,
     filter,
@@ -126,10 +126,10 @@ function planSource({ query, source, conditions, joined }: SourceRequest, cells:
 }
 
 /**
- * Returns whether candidates tell a caller no more than the result does. A key that is cut is of several values: with SEARCH alone, how many rows are read would
+ * Returns whether candidates show a caller no more than the result does. A key that is cut is of several values: with SEARCH alone, how many rows are read would
  * say that one begins as the text which they compare.
  */
-function tellsNoMore(access: SourceAccess): (candidates: Candidates) => boolean {
+function showsNoMore(access: SourceAccess): (candidates: Candidates) => boolean {
   const grants = guaranteedGrants(access)
   return ({ column, ranges }) =>
     grants.level(column) === 'PLAIN_TEXT' || ranges.every(({ low }) => low === undefined || isWholeKey(low))

@@ -89,14 +89,18 @@ async function checkIndex(context: Verifying, place: Place, job: Job): Promise<r
   const reader = createIndexReader({ ...context, keys, cache: new HeadCache() }, place.table)
   const { name } = place.table.physical
   const found: IndexFinding[] = []
+  const { count } = await reader.totals(place.index, [{}])
+  let walked = 0
   for (let from: number | undefined = 0, isFirst = true; from !== undefined; isFirst = false) {
-    const suspects = await suspectRows(context, reader, { place, from, isFirst, job })
+    const { suspects, entries } = await suspectRows(context, reader, { place, from, isFirst, job })
+    if (isFirst) walked = entries
     append(found, await confirmRows(context, reader, { place, suspects, job }))
     const after = from + IDS_AT_ONCE - 1
     const [next] = await storage.find(name, possibleRows(undefined), { order: 'asc', after, limit: 1, columns: [] })
     from = next && next.id - (next.id % 8)
   }
-  if (found.length === 0 && (await hasOtherWeights(reader, place, job))) found.push({ kind: 'unexpected_entry' })
+  if (found.length === 0 && walked !== count && (await hasOtherWeights(reader, place, job)))
+    found.push({ kind: 'unexpected_entry' })
   return found
 }
 
@@ -133,19 +137,21 @@ interface Slice {
   readonly job: Job
 }
 
-/** Returns the rows whose entries seem wrong. Others write meanwhile, so that they may not be. */
+/** Returns the rows whose entries seem wrong, and the number of entries that it walked over. Others write meanwhile, so that they may not be. */
 async function suspectRows(
   context: Verifying,
   reader: IndexReader,
   { place, from, isFirst, job }: Slice,
-): Promise<ReadonlySet<number>> {
+): Promise<{ readonly suspects: ReadonlySet<number>; readonly entries: number }> {
   const { table, index, cell } = place
   const seen = new RowSet(from)
   const suspects = new Set<number>()
+  let count = 0
   const suspect = (row: number): void => void (suspects.size < MAX_SUSPECTS && suspects.add(row))
   for await (const entries of eachEntries(reader, index, (row) => isFirst || seen.covers(row))) {
     if (isFirst) for (const row of await wrongRows(context, place, entries)) suspect(row)
     for (const { row } of entries) seen.add(row)
+    count += entries.length
     await worked(job, entries.length)
   }
   const walk = { columns: [cell], scheduler: context.scheduler }
@@ -153,7 +159,7 @@ async function suspectRows(
     for (const row of rows) if (seen.covers(row.id) && !(seen.has(row.id) && row[cell] === IS_INDEXED)) suspect(row.id)
     await worked(job, rows.length)
   }
-  return suspects
+  return { suspects, entries: count }
 }
 
 /**

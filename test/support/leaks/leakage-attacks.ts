@@ -22,6 +22,11 @@ export function chanceOfOrder(rows: number): number {
   return DEVIATIONS / Math.sqrt(rows - 1)
 }
 
+/** Returns what chance adds to one half where each of so many rows is of one of two kinds. */
+export function chanceOfKind(rows: number): number {
+  return (DEVIATIONS * 0.5) / Math.sqrt(rows)
+}
+
 /**
  * Frequency analysis: rows with one label are taken for rows with one value, the largest group for the most frequent value, and so on. Returns the share of
  * rows whose value is right, by the feature for which it is largest.
