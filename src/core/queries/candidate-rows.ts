@@ -68,6 +68,7 @@ export async function rowsToWalk(
   { candidates, wanted }: { readonly candidates: readonly Candidates[]; readonly wanted: number },
 ): Promise<number> {
   const all = await entriesIn(indexes, index, EVERY_KEY)
+  if (all === Number.POSITIVE_INFINITY) return 0
   const inRange = await entriesIn(indexes, index, ranges)
   const others = candidates.filter((one) => one.index !== index)
   const best = await cheapest({ indexes, costs }, others, Number.POSITIVE_INFINITY)
@@ -86,6 +87,8 @@ async function cheapest(
   let best: Estimate | undefined
   for (const candidates of all) {
     const { least, most: entries } = await indexes.estimate(candidates.index.objectId, candidates.ranges)
+    // It has too many parts to be read.
+    if (entries === Number.POSITIVE_INFINITY) continue
     const part = candidates.tests.length > 0 && !candidates.isExact ? MATCHING : 1
     const one = { candidates, entries, rows: entries * part, leastRows: least * part }
     if (best === undefined || costOf(costs, one, wanted) < costOf(costs, best, wanted)) best = one

@@ -9,7 +9,7 @@ import type { AggregateOutput } from '../sql/query.ts'
 import { append, at } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 
-/** Returns the results of aggregates, each of the rows that its candidates are; undefined if a value is longer than its key, so that its row must be read. */
+/** Returns the results of aggregates, each of the rows that its candidates are; undefined if rows must be read: a value is longer than its key, or an index has too many parts. */
 export async function totalsOfIndexes(
   indexes: IndexReader,
   candidates: readonly Candidates[],
@@ -17,6 +17,8 @@ export async function totalsOfIndexes(
 ): Promise<JsonValue[] | undefined> {
   const cells: Cell[] = []
   for (const [place, aggregate] of aggregates.entries()) {
+    const { index, ranges } = at(candidates, place)
+    if ((await indexes.estimate(index.objectId, ranges)).most === Number.POSITIVE_INFINITY) return undefined
     const computed = await cellsOf(indexes, at(candidates, place), aggregate)
     if (computed === undefined) return undefined
     append(cells, computed)

@@ -170,7 +170,9 @@ function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepP
     if (order.length > 0) return { kind: 'sorted', order, keys: asksIndexes ? keysInOrder(order, first.candidates) : undefined }
     return { kind: isDecided ? 'page' : 'rows' }
   }
-  const candidates = asksIndexes ? candidatesOfTotals(outputs.aggregates, first) : undefined
+  // Of a person who was forgotten, a restored copy has keys in the index, and no record that opens.
+  const hasAll = asksIndexes && first.source.table.owner === undefined
+  const candidates = hasAll ? candidatesOfTotals(outputs.aggregates, first) : undefined
   if (candidates !== undefined) return { kind: 'heads', candidates }
   if (!isDecided) return { kind: 'totals' }
   const aggregates = storageAggregates(outputs)

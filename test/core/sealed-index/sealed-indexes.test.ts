@@ -345,6 +345,35 @@ it('an index with too many parts is estimated as of no use, and what reads it sa
   await expect(reader.totals(11, [{}])).rejects.toThrow('too many parts to be read. Run compact')
 })
 
+it('a query reads all rows where an index has too many parts', async () => {
+  const stored = memoryStorage()
+  const storage: StorageHandle = {
+    ...stored,
+    async find(table, filter, page) {
+      const rows = await stored.find(table, filter, page)
+      if (table !== INDEX_RUNS.name || page.limit !== MAX_HEADS) return rows
+      return Array.from({ length: MAX_HEADS }, () => required(rows[0]))
+    },
+  }
+  const schema = defineSchema({ things: { size: column.integer({ redaction: 'PLAIN_TEXT', index: 'sealed' }) } })
+  const keys = localKeys({ key: TEST_SECRET })
+  const vault = await openVault({ ...SYSTEM_PORTS, id: 'v1', storage, schema, keys })
+  await vault.as(OWNER).insert(
+    'things',
+    Array.from({ length: 1000 }, (_, size) => ({ fields: { size } })),
+  )
+  for (const [asked, first] of [
+    ['size FROM things WHERE size = 7', { size: 7 }],
+    ['size FROM things ORDER BY size DESC LIMIT 1', { size: 999 }],
+    ['COUNT(*) AS size FROM things WHERE size > 7', { size: 992 }],
+    ['MIN(size) AS size FROM things WHERE size > 7', { size: 8 }],
+  ] as const) {
+    const { records } = await vault.as(OWNER).query(`SELECT ${asked}`)
+    expect(records[0]?.fields).toEqual(first)
+  }
+  await vault.close()
+})
+
 /** An index in memory with so many rows, in one run of short blocks an index. */
 async function filledIndex(rows: number) {
   const handle = indexHandle(memoryStorage(), { ...SIZES, blockBytes: 512 })

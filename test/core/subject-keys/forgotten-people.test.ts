@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { keyRingFactory, platformKeyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { openSealed } from '../../../src/core/barrier/reveal.ts'
 import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { KeyRingFactory, SubjectKeys } from '../../../src/core/ports/crypto.ts'
@@ -9,6 +10,7 @@ import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { TRUST_MS } from '../../../src/core/sealing/subject-keyring.ts'
 import { createKeyedStorage } from '../../../src/core/subject-keys/keyed-storage.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
+import { column, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import {
   customerSchema,
@@ -103,4 +105,18 @@ onEachStorage('a person who was forgotten', (engine) => {
     expect(found).toMatchObject({ ok: true, findingCount: 0, forgottenCount: 3 })
     expect(await keysIn(raw, PHYSICAL.customers)).toHaveLength(3)
   })
+})
+
+it('is in no aggregate that a sealed index has, where the index still has the keys of their records', async () => {
+  const raw = memoryStorage()
+  const age = column.integer({ redaction: 'PLAIN_TEXT', index: 'sealed' })
+  const schema = defineSchema({ people: { age } }, { subjects: { person: { table: 'people', ownKeys: true } } })
+  const ports = { ...SYSTEM_PORTS, id: 'v1', schema, keys, readCosts: { scannedRow: 1e9, foundRow: 0, entry: 0, anyUse: 0 } }
+  const vault = await openVault({ ...ports, storage: raw })
+  await vault.as(OWNER).insert('people', [{ fields: { age: 50 } }, { fields: { age: 20 } }])
+  await forgetRows(raw, [1])
+  const later = await openVault({ ...ports, storage: raw })
+  const { records } = await later.as(OWNER).query('SELECT COUNT(age), MAX(age), SUM(age) FROM people WHERE age > 0')
+  expect(records.map(({ fields }) => fields)).toEqual([{ 'count(age)': 1, 'max(age)': 20, 'sum(age)': 20 }])
+  await vault.close()
 })
