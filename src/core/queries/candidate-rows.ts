@@ -2,6 +2,7 @@
 import { EVERY_KEY, type KeyRanges } from '../index-runs/key-ranges.ts'
 import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { Candidates, OrderedKeys } from '../sql/candidates.ts'
+import { at } from '../util/lists.ts'
 
 /** What reading costs, in microseconds. */
 export interface ReadCosts {
@@ -32,9 +33,18 @@ const GIVES_UP = 0.25
 /** Rows that are read in any case. */
 const MIN_ROWS = 2000
 
+/** Lists of keys of which rows must have one each, that are read at most. */
+const MAX_LISTS = 4
+/** How many times as long as the shortest list one may be. A row by its id costs about as much as so many entries, and not all are left out. */
+const MAX_LONGER = 8
+/** The part of rows that each list leaves: what is written together is found together. */
+const LEFT = 0.5
+
 /** What candidates are taken to come to. */
 interface Estimate {
   readonly candidates: Candidates
+  /** The ranges to read, of each of which a row must have a key. */
+  readonly lists: readonly KeyRanges[]
   readonly entries: number
   readonly rows: number
 }
@@ -47,11 +57,25 @@ export async function candidateRows(
 ): Promise<Float64Array | undefined> {
   const best = await cheapest({ indexes, costs }, candidates, wanted)
   if (best === undefined) return undefined
-  const { index, ranges, tests } = best.candidates
-  const all = await entriesIn(indexes, index, EVERY_KEY)
+  const { index, tests, everyRow } = best.candidates
+  const all = await entriesIn(indexes, index, everyRow)
   const scanned = Math.min(all, (wanted * all) / Math.max(best.rows, 1))
   if (costOf(costs, best, wanted) > scanned * costs.scannedRow) return undefined
-  return indexes.candidates(index.objectId, ranges, tests)
+  let found: Float64Array | undefined
+  for (const ranges of best.lists) {
+    const rows = await indexes.candidates(index.objectId, ranges, tests)
+    found = found === undefined ? rows : inBoth(found, rows)
+  }
+  return found
+}
+
+/** Returns what is in both of two rising lists. */
+function inBoth(one: Float64Array, other: Float64Array): Float64Array {
+  let at = 0
+  return one.filter((row) => {
+    while ((other[at] ?? row) < row) at++
+    return other[at] === row
+  })
 }
 
 /** Returns how many rows to read at most in the order of an index, of which `wanted` end the reading; 0 if reading all rows and sorting them costs less. */
@@ -78,12 +102,26 @@ async function cheapest(
 ): Promise<Estimate | undefined> {
   let best: Estimate | undefined
   for (const candidates of all) {
-    const entries = await entriesIn(indexes, candidates.index, candidates.ranges)
-    const rows = candidates.tests.length > 0 && !candidates.isExact ? entries * MATCHING : entries
-    const one = { candidates, entries, rows }
+    const one = await estimateOf(indexes, candidates)
     if (best === undefined || costOf(costs, one, wanted) < costOf(costs, best, wanted)) best = one
   }
   return best
+}
+
+/** Estimates candidates by those of their lists that are shortest. */
+async function estimateOf(indexes: IndexReader, candidates: Candidates): Promise<Estimate> {
+  const { index, ranges, others, tests, isExact } = candidates
+  const all = [ranges, ...others]
+  const bounds = await indexes.estimates(index.objectId, all)
+  const sorted = all.map((list, position) => ({ list, most: at(bounds, position).most })).sort((a, b) => a.most - b.most)
+  const [{ most: shortest } = { most: 0 }] = sorted
+  const read = sorted.slice(0, MAX_LISTS).filter(({ most }) => most <= shortest * MAX_LONGER)
+  return {
+    candidates,
+    lists: read.map(({ list }) => list),
+    entries: read.reduce((sum, { most }) => sum + most, 0),
+    rows: shortest * (tests.length > 0 && !isExact ? MATCHING : LEFT ** (read.length - 1)),
+  }
 }
 
 /** Returns how many rows have a key in the ranges, at most. */

@@ -32,11 +32,21 @@ const tokenShape = z.union(
   `must be ${inWords(plainKinds)}, or a kind with its options, such as { kind: 'formatPreserving', format: 'card' }`,
 )
 
+const sealedShape = z.strictObject({
+  sealed: z.union([
+    z.tuple([z.literal('order')]).readonly(),
+    z.tuple([z.literal('order'), z.literal('contains')]).readonly(),
+    z.tuple([z.literal('contains')]).readonly(),
+  ]),
+})
+
 const common = {
   required: z.boolean().optional(),
   unique: z.boolean().optional(),
   encrypted: z.boolean().optional(),
-  index: z.union([z.boolean(), z.literal('sealed')], "must be true, false or 'sealed'").optional(),
+  index: z
+    .union([z.boolean(), z.literal('sealed'), sealedShape], "must be true, false, 'sealed' or { sealed: ['order', 'contains'] }")
+    .optional(),
   searchable: z.boolean().optional(),
   redaction: z.enum(REDACTION_LEVELS).optional(),
   mask: maskShape.optional(),

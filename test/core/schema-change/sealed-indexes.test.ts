@@ -111,7 +111,7 @@ onEachStorage('sealed indexes', (engine) => {
       found.push((await partsOf(storage)).cells)
     }
     const [first = [], second = [], third = []] = found
-    expect([first.length, second.length, third.length]).toEqual([11, 1, 11])
+    expect([first.length, second.length, third.length]).toEqual([13, 1, 13])
     expect(third.filter((cell) => first.includes(cell))).toEqual(second)
     expect((await storedKeys(world.vault, 'people')).size).toBeGreaterThan(100)
   })
