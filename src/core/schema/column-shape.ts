@@ -33,11 +33,12 @@ const tokenShape = z.union(
 )
 
 const sealedShape = z.strictObject({
-  sealed: z.union([
-    z.tuple([z.literal('order')]).readonly(),
-    z.tuple([z.literal('order'), z.literal('contains')]).readonly(),
-    z.tuple([z.literal('contains')]).readonly(),
-  ]),
+  sealed: z
+    .array(z.enum(['order', 'contains']))
+    .refine(
+      (kinds) => ['order', 'contains', 'order,contains'].includes(kinds.join()),
+      "must be ['order'], ['order', 'contains'] or ['contains']",
+    ),
 })
 
 const common = {
