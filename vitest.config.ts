@@ -3,8 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { summaryLine } from './test/support/reporting/summary-line.ts'
 
+/** Files that change what their process has for all (a global, a module, the environment), or measure it. */
+const APART = ['multipart-memory', 'node-edge']
 /** Files that run in processes with others of them: each would load the sources anew, which is a quarter of the CPU of the suite. All others have a process of their own. */
-const TOGETHER = ['test/core/**/*.test.ts']
+const TOGETHER = `test/{audit-verifier,client,core,http,transfer}/**/!(${APART.join('|')}).test.ts`
 
 const COMMON = {
   // No test measures time: one that hangs fails, and one on a busy machine does not.
@@ -23,8 +25,8 @@ export default defineConfig({
     reporters: ['default', summaryLine()],
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
     projects: [
-      { test: { ...COMMON, name: 'apart', include: ['test/**/*.test.ts'], exclude: TOGETHER } },
-      { test: { ...COMMON, name: 'together', include: TOGETHER, isolate: false } },
+      { test: { ...COMMON, name: 'apart', include: ['test/**/*.test.ts'], exclude: [TOGETHER] } },
+      { test: { ...COMMON, name: 'together', include: [TOGETHER], isolate: false } },
     ],
   },
 })

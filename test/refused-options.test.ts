@@ -155,6 +155,7 @@ const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
 const METHODS: Calls = {
   as: (o: object) => vault.as({ ...OWNER, ...o }),
   verifyRecords: (o) => vault.verifyRecords(o),
+  compact: (o) => vault.compact(o),
   verifyAudit: (o) => vault.verifyAudit(o),
   sweep: (o) => vault.sweep(o),
   purgeDisk: (o) => vault.purgeDisk(o),

@@ -21,6 +21,7 @@ import { memoryBenchmark } from '../suites/memory-benchmark.ts'
 import { openingBenchmark } from '../suites/opening-benchmark.ts'
 import { queryBenchmark } from '../suites/query-benchmark.ts'
 import { rotationBenchmark } from '../suites/rotation-benchmark.ts'
+import { sealedIndexBenchmark } from '../suites/sealed-index-benchmark.ts'
 import { subjectKeysBenchmark } from '../suites/subject-keys-benchmark.ts'
 import { tokensBenchmark } from '../suites/tokens-benchmark.ts'
 import type { Benchmark } from './run-config.ts'
@@ -37,6 +38,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   auditBenchmark,
   auditedReadBenchmark,
   queryBenchmark,
+  sealedIndexBenchmark,
   tokensBenchmark,
   cryptographyBenchmark,
   diskBenchmark,

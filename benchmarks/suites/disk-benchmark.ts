@@ -53,7 +53,7 @@ function entryOf(storage: StorageName, rows: number, { ours, baseline }: Bytes):
 }
 
 /** Bytes of every table in a schema, with indexes. */
-async function bytesOfSchema(pool: pg.Pool, name: string): Promise<number> {
+export async function bytesOfSchema(pool: pg.Pool, name: string): Promise<number> {
   const { rows } = await pool.query<{ bytes: string }>(
     `select sum(pg_total_relation_size(oid)) as bytes from pg_class where relnamespace = $1::regnamespace and relkind = 'r'`,
     [name],

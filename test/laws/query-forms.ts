@@ -6,6 +6,7 @@ import { RECORD_ID_NAME } from '../../src/core/schema/names.ts'
 import { VaultError } from '../../src/index.ts'
 import { openQueries } from '../support/queries/open-queries.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
+import { comparablePlan } from '../support/sql/comparable-plan.ts'
 import { drawFixture, schemaOf } from '../support/sql/fixture.ts'
 import { withOtherLiterals } from '../support/sql/other-literals.ts'
 import { printQuery } from '../support/sql/print-query.ts'
@@ -86,7 +87,7 @@ export function planned(context: Planning, text: string, given: readonly QueryVa
   const { names, parsed, ...rest } = readQuery(text, schema, given)
   const isKnown = parsed.kind === 'known'
   try {
-    return { isKnown, result: { names, plan: planText(context, { names, parsed, ...rest }) } }
+    return { isKnown, result: { names, plan: comparablePlan(planText(context, { names, parsed, ...rest })) } }
   } catch (error) {
     if (!VaultError.isGenuine(error)) throw error
     return { isKnown, result: { names, code: error.code, message: error.message, details: error.details } }

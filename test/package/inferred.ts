@@ -30,6 +30,8 @@ export const schema = defineSchema({
     email: column.string({ unique: true }),
     country: column.string({ encrypted: false, index: true, oneOf: ['DE', 'FR'] }),
     visits: column.integer(),
+    born: column.date(),
+    notes: column.json({}),
   },
   orders: {
     total: column.float({ required: true }),
@@ -104,6 +106,37 @@ export async function useHelpers(ids: readonly string[]): Promise<string[]> {
   items.push({ insert: 'orders', fields: { total: 1 } })
   const { responses } = await session.batch(items)
   return [...records.map(({ id }) => id), ...responses.map(({ ok }) => String(ok))]
+}
+
+/** Reads by value compare what can be compared with values of its type. */
+export async function readByValue(): Promise<void> {
+  const session = await openSession()
+  await session.get('customers', { where: { born: { from: '1990-01-01', below: '2000-01-01' }, visits: null }, orderBy: 'born' })
+  await session.get('customers', {
+    where: { name: { prefix: 'A' }, visits: [1, 2n] },
+    orderBy: { column: 'visits', order: 'DESCENDING' },
+  })
+  await session.get('customers', { where: { notes: null, country: { above: 'DE' } }, orderBy: 'DESCENDING' })
+  // @ts-expect-error no such column
+  await session.get('customers', { where: { phone: 'x' } })
+  // @ts-expect-error no such column
+  await session.get('customers', { orderBy: 'phone' })
+  // @ts-expect-error no such bound
+  await session.get('customers', { where: { born: { gte: '1990-01-01' } } })
+  // @ts-expect-error a bound of another type
+  await session.get('orders', { where: { total: { from: '1' } } })
+  // @ts-expect-error only texts begin with a text
+  await session.get('customers', { where: { visits: { prefix: '1' } } })
+  // @ts-expect-error a column that always has a value
+  await session.get('customers', { where: { name: null } })
+  // @ts-expect-error these values are not compared
+  await session.get('customers', { where: { notes: 'x' } })
+  // @ts-expect-error these values have no order
+  await session.get('customers', { orderBy: 'notes' })
+  // @ts-expect-error values of this column live apart
+  await session.get('cards', { orderBy: { column: 'code' } })
+  // @ts-expect-error a change has the value of one column
+  await session.deleteWhere('customers', { email: { from: 'a' } })
 }
 
 /** Names of roles are checked against the policy, where they are written in the program. */

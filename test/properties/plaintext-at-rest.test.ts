@@ -25,7 +25,7 @@ const PLAIN = 'canary-in-the-open'
 
 const schema = defineSchema({
   people: {
-    name: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
+    name: column.string({ token: 'random', redaction: 'PLAIN_TEXT', index: 'sealed' }),
     email: column.string({ unique: true, token: 'random', normalize: ['lowercase'] }),
     ssn: column.string({ searchable: true }),
     phone: column.string(),

@@ -12,6 +12,7 @@ import { replaceInSelect } from '../../src/core/sql/select.ts'
 import { sql } from '../../src/index.ts'
 import { openQueries } from '../support/queries/open-queries.ts'
 import { type SeededRandom, seededRandom } from '../support/random/seeded-random.ts'
+import { comparablePlan } from '../support/sql/comparable-plan.ts'
 import { drawFixture, schemaOf } from '../support/sql/fixture.ts'
 import { withOtherLiterals } from '../support/sql/other-literals.ts'
 import { printQuery } from '../support/sql/print-query.ts'
@@ -30,7 +31,7 @@ function meaning(context: Planning, text: string, values: readonly QueryValue[])
   const layout = { ...context.layout }
   const query = readQuery(text, { layout, idName: RECORD_ID_NAME }, values)
   try {
-    return { names: query.names, plan: withoutPlaces(planText({ ...context, layout }, query)) }
+    return { names: query.names, plan: withoutPlaces(comparablePlan(planText({ ...context, layout }, query))) }
   } catch (error) {
     return withoutPlace(error)
   }

@@ -177,6 +177,17 @@ export function isShortFind(shape: TableShape, filter: Filter, page: Page): bool
   return isOfOneValue(filter) && shape.table.indexes.some(({ columns }) => columns.length === 1 && columns[0] === filter.column)
 }
 
+/** Values whose pages are read one after the other in one statement, at most. */
+const FEW_VALUES = 4
+
+/** Returns the filter of each value, if a find is short for each of a few values of one column; undefined otherwise. */
+export function shortFinds(shape: TableShape, filter: Filter, page: Page): readonly Filter[] | undefined {
+  if (filter.kind !== 'in' || filter.values.length > FEW_VALUES || (page.offset ?? 0) > 0) return undefined
+  const { column, values } = filter
+  const each = [...new Set(values)].map((value): Filter => ({ kind: 'compare', column, operator: '=', value }))
+  return each.length > 1 && each.every((one) => isShortFind(shape, one, page)) ? each : undefined
+}
+
 function isOfOneValue(filter: Filter): filter is Extract<Filter, { readonly kind: 'compare' | 'in' }> {
   return filter.kind === 'in' ? filter.values.length < 2 : filter.kind === 'compare' && filter.operator === '='
 }

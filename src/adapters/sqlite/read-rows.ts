@@ -62,6 +62,37 @@ export function findRows(shape: TableShape, filter: Filter, page: Page, path?: A
   return packedFirst(plan, step, plain, (rows) => rows.filter((row) => row !== undefined))
 }
 
+/** `Storage.find` of a few values of an indexed column, in one statement: the rows of each come off its index by id, and are merged until there are enough. */
+export function findRowsOfValues(shape: TableShape, filters: readonly Filter[], page: Page): TableWork<readonly Row[]> {
+  const plan = readPlan(projectedShape(shape, page.columns))
+  const found = filters.map((filter) => statements.find(shape, filter, page))
+  const statement = unionOf(
+    found.map((one) => one.statement),
+    page,
+  )
+  const parameters = [...found.flatMap((one) => one.parameters.slice(0, -1)), page.limit]
+  return onlyStep(shape, { kind: 'rows', statement, parameters, columns: plan.names }, ({ rows }) =>
+    measured(
+      plan,
+      rows.map((raw) => toRow(plan.own, raw)),
+    ),
+  )
+}
+
+const unions = new WeakMap<SqlStatement, Map<string, SqlStatement>>()
+
+/** The statement that reads the pages of all of these as one. */
+function unionOf(each: readonly SqlStatement[], { order }: Page): SqlStatement {
+  const [first = { text: '' }] = each
+  const ofFirst = unions.get(first) ?? new Map<string, SqlStatement>()
+  unions.set(first, ofFirst)
+  // Order and limit, which end each of them, are those of all.
+  const parts = each.map(({ text }) => text.slice(0, text.lastIndexOf(' order by '))).join(' union all ')
+  const made = ofFirst.get(parts) ?? { text: `${parts} order by 1 ${order} limit cast(? as bigint)` }
+  ofFirst.set(parts, made)
+  return made
+}
+
 function isPacked(plan: ReadPlan): boolean {
   return plan.packs && plan.unpackedReads-- <= 0
 }

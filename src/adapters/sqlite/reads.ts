@@ -9,12 +9,13 @@ import {
   isShortFind,
   isWholeCount,
   MAX_SHORT_PAGE,
+  shortFinds,
   tightened,
 } from './access-path.ts'
 import { aggregateRows } from './aggregates.ts'
 import { readBytesRange, readColumnSlice } from './columns.ts'
 import type { TableWork } from './connection.ts'
-import { findRows, getRows, rowsAtOnce } from './read-rows.ts'
+import { findRows, findRowsOfValues, getRows, rowsAtOnce } from './read-rows.ts'
 import { aggregateInSlices, EVERY, findInSlices, getInSlices, type OnSnapshot, ROWS_AT_ONCE, type Yielder } from './scans.ts'
 
 /** Rows that are read in one statement however long they are: slices of one row each would cost more than they help. */
@@ -55,6 +56,8 @@ export function createReads(
     const filter = tightened(given)
     const isFew = page.limit <= FEW_ROWS || page.limit <= rowsAtOnce(shape, page.columns)
     if (isFew && isShortFind(shape, filter, page)) return read(findRows(shape, filter, page))
+    const few = isFew ? shortFinds(shape, filter, page) : undefined
+    if (few !== undefined) return read(findRowsOfValues(shape, few, page))
     const slices = (run: OnSnapshot) => findInSlices({ shape, filter, yielder, run }, page)
     return isReadByRows(shape, filter) ? scanCache(slices) : scan(slices)
   }

@@ -308,6 +308,14 @@ const WORK: readonly CommandDescription[] = [
     load: async () => (await import('./retention.ts')).sweep,
   },
   {
+    name: 'compact',
+    summary: 'Merge the parts of sealed indexes into one each, without the keys of what was deleted, beside writers.',
+    args: [{ name: '[table]', text: 'a table of the schema (default: all)' }],
+    options: [PACE],
+    examples: ['strongroom compact', 'strongroom compact people --pace 100000'],
+    load: async () => (await import('./status.ts')).compact,
+  },
+  {
     name: 'hold place',
     summary: 'Keep records, or all records of a subject, from being deleted, forgotten and swept.',
     args: [

@@ -106,6 +106,15 @@ export const maintenance: CommandWork = async ({ openVault, output }) => {
   return undefined
 }
 
+/** The work of `strongroom compact`. */
+export const compact: CommandWork = async (run) => {
+  const table = run.args[0]
+  const vault = await run.openVault()
+  await vault.compact({ ...watch(run, 'entries'), ...(table !== undefined && { table }) })
+  run.output.result({ table: table ?? null }, () => 'Each sealed index is one part now, without keys of what was deleted.')
+  return undefined
+}
+
 /** The work of `strongroom purge-disk`. */
 export const purgeDisk: CommandWork = async (run) => {
   const { signal, onProgress } = watch(run, 'steps')

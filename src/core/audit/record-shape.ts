@@ -7,14 +7,29 @@ import { hasOwnNames } from '../util/options.ts'
  * How a member is recorded. `value`: replaced; a list of values is counted. `name`: unchanged if the schema has the name, or a list of names, each so. `columns`: the
  * member names of an object, or the items of a list, that the schema has. `flag` and `number`: unchanged. `omitted`: not recorded. A list: unchanged if it is one
  * of these words. An object: member by member, also for each item of a list. `lookup`: the member names of an object, that the schema has, with their values counted.
+ * `order`: a word of the orders, or the name of a column that the schema has, also beside its order.
  */
-export type RecordedShape = 'value' | 'lookup' | 'name' | 'columns' | 'flag' | 'number' | 'omitted' | readonly string[] | Members
+export type RecordedShape =
+  | 'value'
+  | 'lookup'
+  | 'order'
+  | 'name'
+  | 'columns'
+  | 'flag'
+  | 'number'
+  | 'omitted'
+  | readonly string[]
+  | Members
 
 /** The members that are recorded. */
 export interface Members {
   readonly [member: string]: RecordedShape
 }
 
+/** The words of an order. */
+const ORDERS: readonly string[] = ['ASCENDING', 'DESCENDING', 'NONE']
+/** An order by a column. */
+const COLUMN_ORDER: Members = { column: 'name', order: ORDERS }
 /** Replaces every value. */
 const REPLACED = '*REDACTED*'
 /** Maximum number of different entries of one list. Of the others, only the count is recorded. */
@@ -48,6 +63,7 @@ function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
   if (shape === 'name') return foldName(part, isName)
   if (shape === 'columns') return foldColumns(part, isName)
   if (shape === 'lookup') return foldLookup(part, isName)
+  if (shape === 'order') return foldOrder(part, isName)
   if (isWords(shape)) return typeof part === 'string' && shape.includes(part) ? part : REPLACED
   if (isList(part))
     return foldList(
@@ -56,6 +72,12 @@ function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
       (item) => foldOne(item, shape, isName),
     )
   return foldOne(part, shape, isName)
+}
+
+/** Replaces a name that the schema does not have, also beside an order. */
+function foldOrder(part: unknown, isName: IsName): unknown {
+  if (typeof part !== 'string') return foldOne(part, COLUMN_ORDER, isName)
+  return ORDERS.includes(part) ? part : foldName(part, isName)
 }
 
 /** Replaces a name that the schema does not have. */

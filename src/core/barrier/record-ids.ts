@@ -109,6 +109,10 @@ export interface PagedRead {
   readonly order: Page['order']
   /** The column that is looked up, and the cells to find, as those of one root key; undefined for every record. */
   readonly lookup: { readonly column: Pick<Column, 'objectId'>; cells(version: number): readonly Cell[] } | undefined
+  /** A text for each further condition, equal for equal ones only. Default: none. */
+  readonly conditions?: readonly string[] | undefined
+  /** The column that orders the records, in place of their ids. */
+  readonly by?: Pick<Column, 'objectId'> | undefined
 }
 
 /** Scope of the digests of reads. Those of columns contain a slash. */
@@ -166,7 +170,7 @@ type Check = Pick<Pointer, 'checkHigh' | 'checkLow'>
 const checksOfAll = new WeakMap<KeyRing, Map<string, Check>>()
 
 function checkOf(ring: KeyRing, read: PagedRead, version: number): Check {
-  if (read.lookup !== undefined) return computeCheck(ring, read, version)
+  if (read.lookup !== undefined || read.conditions !== undefined) return computeCheck(ring, read, version)
   const name = `${read.order}${version}`
   const checks = checksOfAll.get(ring) ?? new Map<string, Check>()
   const check = checks.get(name) ?? computeCheck(ring, read, version)
@@ -175,17 +179,28 @@ function checkOf(ring: KeyRing, read: PagedRead, version: number): Check {
 }
 
 /** Returns the kind, and 50 bits of a digest of what the read finds, and in which order. */
-function computeCheck(ring: KeyRing, { order, lookup }: PagedRead, version: number): Check {
-  const out = new ByteWriter(64)
-  out.u8(order === 'asc' ? 0 : 1)
-  if (lookup !== undefined) {
-    out.u32(lookup.column.objectId)
-    // The order of the values, and how often one is listed, do not matter to what is found.
-    for (const key of [...new Set(lookup.cells(version).map(keyOfCell))].sort()) {
-      out.u32(key.length)
-      out.utf8(key)
-    }
-  }
-  const digest = digestItems(ring, SCOPE, toSlab([out.written()]), version)
+function computeCheck(ring: KeyRing, read: PagedRead, version: number): Check {
+  const digest = digestRead(ring, read, version)
   return { checkHigh: KIND * 2 ** HIGH_BITS + (readU32(digest, 0) >>> (32 - HIGH_BITS)), checkLow: readU32(digest, 4) }
+}
+
+/** Bits of the first byte that say what a read has besides a falling order. */
+const HAS_CONDITIONS = 2
+const HAS_COLUMN = 4
+
+/** Returns DIGEST_BYTES of what a read finds, and in which order. */
+export function digestRead(ring: KeyRing, { table, order, lookup, conditions, by }: PagedRead, version: number): Uint8Array {
+  const out = new ByteWriter(64)
+  out.u8((order === 'asc' ? 0 : 1) + (conditions === undefined ? 0 : HAS_CONDITIONS) + (by === undefined ? 0 : HAS_COLUMN))
+  if (by !== undefined) {
+    out.u32(table.objectId)
+    out.u32(by.objectId)
+  }
+  if (lookup !== undefined) out.u32(lookup.column.objectId)
+  // Their order, and how often one is listed, do not matter to what is found.
+  for (const key of [...new Set(conditions ?? lookup?.cells(version).map(keyOfCell))].sort()) {
+    out.u32(key.length)
+    out.utf8(key)
+  }
+  return digestItems(ring, SCOPE, toSlab([out.written()]), version)
 }

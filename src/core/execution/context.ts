@@ -12,6 +12,7 @@ import type { ReadCosts } from '../queries/candidate-rows.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { SchemaDescription } from '../schema/describe-schema.ts'
 import type { HeadCache } from '../sealed-index/index-rows.ts'
+import type { IndexNotes } from '../unit-of-work/delta-batch.ts'
 import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { JoinedCalls } from './joined-calls.ts'
@@ -61,12 +62,24 @@ export interface SessionContext extends ReadingContext {
   readonly files: SessionFiles
   /** Heads of sealed indexes that were read; in a session inside a transaction, those of its own. */
   readonly indexHeads: HeadCache
+  /** Takes what writers say of what they store in sealed indexes. */
+  readonly indexNotes: IndexNotes
+  /** Absent in a session inside a transaction, in which nothing is merged. */
+  readonly crowdedIndexes?: CrowdedIndexes
   /** What reading costs, by which queries choose their indexes. Default: as it was measured. */
   readonly readCosts: ReadCosts | undefined
   /** Names this process in the list of jobs. */
   readonly processName: string
   /** Undefined in a session inside a transaction, whose calls are not joined. */
   readonly joined: JoinedCalls<OperationContext> | undefined
+}
+
+/** Sealed indexes that may have far too many deltas. */
+export interface CrowdedIndexes {
+  /** The object ids of their tables: almost always none. */
+  readonly crowded: ReadonlySet<number>
+  /** Merges the deltas of those that have. Never rejects. */
+  relieve(): Promise<void>
 }
 
 /** The files of a vault, as a session has them. */

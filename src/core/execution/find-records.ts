@@ -13,30 +13,20 @@ import type { Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { at, present } from '../util/lists.ts'
-import { assertNotAborted, type Signal } from '../util/signal.ts'
+import { assertNotAborted } from '../util/signal.ts'
 import { createJsonBudget } from '../values/json-types.ts'
 import { parseList, recordsNotFound } from './check-input.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
 import type { EventBuilder } from './event-builder.ts'
+import { type FoundPage, findByValue, notACursor, type ValuePage } from './find-by-value.ts'
 import { requireAccess, requireColumn } from './grants.ts'
 
 /** The records to read: by their ids, or those of a page. */
-export type Which = ListedIds | ListedPage
+export type Which = ListedIds | ListedPage | ValuePage
 
 /** A page of the records of a table, or of those with given values in a column. */
-export interface ListedPage {
-  readonly page: Page
+export interface ListedPage extends Omit<ValuePage, 'terms' | 'areTexts' | 'by'> {
   readonly lookup: Lookup | undefined
-  /** The cursor of the page before. */
-  readonly after: string | undefined
-  /** True if the last page has a cursor too. Only with a rising order. */
-  readonly isResumable: boolean
-  readonly signal: Signal | undefined
-}
-
-/** The rows of a read, and the cursor of the next page; undefined if there was no further row, and for ids. */
-export interface FoundPage extends FoundRows {
-  readonly next?: string | undefined
 }
 
 /** Ids, and which of their records are returned. Every id must have a record. */
@@ -73,7 +63,8 @@ export function allOf(ids: readonly string[]): ListedIds {
  * cursor of another read, and `cancelled`.
  */
 export function findRecords(context: OperationContext, access: TableAccess, which: Which): Promise<FoundPage> {
-  return 'ids' in which ? rowsById(context, access, which) : rowsOnPage(context, access, which)
+  if ('ids' in which) return rowsById(context, access, which)
+  return 'terms' in which ? findByValue(context, access, which) : rowsOnPage(context, access, which)
 }
 
 /** Adds found rows that are shown to an event, and the levels of their values. */
@@ -207,9 +198,7 @@ async function rowsOnPage(context: OperationContext, access: TableAccess, listed
 function startOf({ barrier }: OperationContext, read: PagedRead, after: string): number {
   const row = decodeCursor(barrier.ring, read, after)
   if (row !== undefined) return row
-  throw fault(
-    'invalid_request',
-  )`after is not a cursor of this read. Pass the next of a page with the same table, where and orderBy.`
+  throw notACursor()
 }
 
 /** The rows to find, without page and access, and what a cursor is bound to. */

@@ -98,6 +98,7 @@ async function run<Given extends object, Request, Result>(
       }
     }
     unit.keepReads?.()
+    if (session.crowdedIndexes !== undefined && session.crowdedIndexes.crowded.size > 0) await session.crowdedIndexes.relieve()
     if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, running)
     return result
   } finally {

@@ -22,8 +22,6 @@ const IS_LAST = 1
 /** A block that is written: its bytes, its first key, and what its entries come to. */
 export interface WrittenBlock {
   readonly content: Uint8Array
-  /** Bytes of it that are used. Zeros follow. */
-  readonly used: number
   readonly fence: Uint8Array
   readonly entries: number
   /** How often values came, and how often they went. */
@@ -154,7 +152,6 @@ export class BlockWriter {
     header.setUint32(8, this.#keyBytes)
     this.#full.push({
       content,
-      used: this.#at,
       fence: this.#fence,
       entries: this.#entries,
       came: this.#came,

@@ -9,7 +9,7 @@ import { EntryList, type Segment } from './segment.ts'
 import { TRIGRAM_BYTES } from './trigrams.ts'
 
 /** The first byte of the content of a row of INDEX_RUNS: what it is. A claim holds the row of a run while its blocks are written. */
-export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4 } as const
+export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4, erased: 5 } as const
 /** Bytes of the kind, and of the space, in front of each content: the column `space` is not bound to the row. */
 export const PREFIX_BYTES = 5
 
@@ -24,7 +24,7 @@ const TRIGRAMS = 0x7f
 /** Bytes of the first buffer of a part. Most are of one row. */
 const FIRST_BYTES = 96
 
-/** Steps of the lengths of deltas and heads: the small one up to one large one. A delta of one row has one length, whatever its values are. */
+/** Steps of the lengths of deltas: the small one up to one large one. A delta of one row has one length, whatever its values are. */
 const SMALL_STEP = 512
 const LARGE_STEP = 4096
 
@@ -102,7 +102,7 @@ export function readRow(bytes: Uint8Array, at: number): number {
   return readU16(bytes, at) * 0x1_0000_0000 + readU32(bytes, at + 2)
 }
 
-/** Writes zeros up to the next step of the lengths of deltas and heads. */
+/** Writes zeros up to the next step of the lengths of deltas. */
 export function padToStep(out: ByteWriter, smallStep = SMALL_STEP): void {
   const step = out.length <= LARGE_STEP ? smallStep : LARGE_STEP
   const padded = Math.ceil(out.length / step) * step

@@ -2,8 +2,9 @@
 import { ByteWriter, readI64, readU32 } from '../util/bytes.ts'
 import { at, required } from '../util/lists.ts'
 import { readBlock, type WrittenBlock } from './block.ts'
-import { CONTENTS, PREFIX_BYTES, padToStep, readDelta, readRow, writeRow } from './delta.ts'
-import { compareBytes, compareKeys, type KeyRange } from './order-key.ts'
+import { CONTENTS, PREFIX_BYTES, readDelta, readRow, writeRow } from './delta.ts'
+import { readErased } from './erased-rows.ts'
+import { compareBytes, compareKeys, type KeyRange, MAX_KEY_BYTES } from './order-key.ts'
 import { bytesOfSegment, firstAtLeast, type Segment } from './segment.ts'
 
 /** A run whose entries are in its blocks, in the order of their keys. Lists of n + 1 items have at i what the first i blocks come to. */
@@ -29,11 +30,12 @@ export type Head = { readonly space: number; readonly bytes: number } & (
   | { readonly kind: 'delta'; readonly segments: ReadonlyMap<number, Segment> }
   | { readonly kind: 'small'; readonly segment: Segment }
   | { readonly kind: 'run'; readonly run: BlockRun }
+  | { readonly kind: 'erased'; readonly table: number; readonly rows: readonly number[] }
   | { readonly kind: 'claim' }
 )
 
 /** A block that is stored, without its bytes. */
-export type StoredBlock = Omit<WrittenBlock, 'content' | 'used'> & { readonly id: number }
+export type StoredBlock = Omit<WrittenBlock, 'content'> & { readonly id: number }
 
 /** Memory of a head besides its lists. */
 const HEAD_BYTES = 500
@@ -45,15 +47,14 @@ export function writeClaim(): Uint8Array {
   return prefixed(CONTENTS.claim, 0).written()
 }
 
-/** Returns the content of the head of a run that is one block. */
-export function writeSmallRun(space: number, { content, used }: Pick<WrittenBlock, 'content' | 'used'>): Uint8Array {
+/** Returns the content of the head of a run that is one block, of its whole length: that of what is in it would say how many of the keys are equal. */
+export function writeSmallRun(space: number, content: Uint8Array): Uint8Array {
   const out = prefixed(CONTENTS.small, space)
-  out.raw(content.subarray(0, used))
-  padToStep(out)
+  out.raw(content)
   return out.written()
 }
 
-/** Returns the content of the head of a run with blocks, which are in the order of their keys. */
+/** Returns the content of the head of a run with blocks, which are in the order of their keys. Its length is that of as many blocks with the longest keys. */
 export function writeRunHead(
   space: number,
   {
@@ -82,7 +83,8 @@ export function writeRunHead(
   }
   out.u8(lastKey.length)
   out.raw(lastKey)
-  padToStep(out)
+  const unused = [lastKey, ...blocks.map(({ fence }) => fence)].reduce((sum, key) => sum + MAX_KEY_BYTES - key.length, 0)
+  out.raw(new Uint8Array(unused))
   return out.written()
 }
 
@@ -103,6 +105,7 @@ export function readHead(content: Uint8Array): Head {
     const segment = readBlock(content, PREFIX_BYTES)
     return { kind: 'small', space, segment, bytes: HEAD_BYTES + bytesOfSegment(segment) }
   }
+  if (kind === CONTENTS.erased) return { kind: 'erased', space, ...readErased(content), bytes: HEAD_BYTES + content.length }
   if (kind !== CONTENTS.run) return { kind: 'claim', space, bytes: HEAD_BYTES }
   const run = readRun(content)
   return { kind: 'run', space, run, bytes: HEAD_BYTES + run.fences.length + run.ids.length * BLOCK_HEAD_BYTES }

@@ -13,6 +13,7 @@ export type JobName =
   | 'rotateKeys'
   | 'rotateLookups'
   | 'changeSchema'
+  | 'compact'
   | 'importRecords'
 
 /** What a caller asks of slow work. */
@@ -48,12 +49,16 @@ export interface Job {
   readonly signal: Signal | undefined
   /** The last place of an exclusive job that ended early or whose process died, possibly of another version of the work; undefined at a new beginning. */
   readonly place: JobPlace | undefined
+  /** True if an earlier run of an exclusive job did not get to its end: its process was killed. */
+  readonly isTakenOver: boolean
   /** Says how many rows there are in all, if that is known, before the first slice. A job that goes on counts those of before. */
   expect(total: number | undefined): void
   /** Runs a pass to its end. Returns the number of rows changed. Yields to the event loop between two slices. */
   pass(pass: MaintenancePass): Promise<number>
   /** Call after each slice that is of no pass, outside of transactions: reports progress, keeps the row of the job, and waits for the pace. */
   advance(slice: Slice): Promise<void>
+  /** The same, with a turn of the event loop after it. Throws `cancelled` at an abort and, for an exclusive job, when the vault closes. */
+  turn(slice: Slice): Promise<void>
   /** Keeps the row of the job within a slice that takes long, outside of transactions. Nearly always only looks at the clock. */
   keep(): Promise<void>
   /**

@@ -145,25 +145,38 @@ function createJob(
     if (pace !== undefined) await wait((rows * 1000) / pace - (stopwatch.now() - begun))
     begun = stopwatch.now()
   }
+  /** Throws before a slice that must not begin. */
+  const assertGoesOn = (): void => {
+    assertNotAborted(signal)
+    // The next call goes on from here, so that closing need not wait for all rows.
+    if (endsEarly && closing.aborted) throw closed()
+  }
+  const turn = async (slice: Slice): Promise<void> => {
+    await advance(slice)
+    await scheduler.yield()
+    assertGoesOn()
+  }
   return {
     signal,
     place,
+    isTakenOver: row.isTakenOver,
     expect: (total) => row.expect(total),
     advance,
+    turn,
     keep: row.keep,
     wait,
     savePlace: row.savePlace,
     async pass(pass) {
       let total = 0
+      assertGoesOn()
       for (;;) {
-        assertNotAborted(signal)
-        // The next call goes on from here, so that closing need not wait for all rows.
-        if (endsEarly && closing.aborted) throw closed()
         const { isLast, ...slice } = await pass.slice()
         total += slice.rows
-        await advance(slice)
-        if (isLast) return total
-        await scheduler.yield()
+        if (isLast) {
+          await advance(slice)
+          return total
+        }
+        await turn(slice)
       }
     },
   }
@@ -196,7 +209,7 @@ function claim(ports: JobPorts, job: JobName): Promise<RunRow> {
     const id = found?.id ?? at(await storage.reserveIds(MAINTENANCE.name, 1), 0)
     const row = { id, version: found?.version, isExclusive: true, state }
     if (!(await storage.transaction((inner) => storeJob(ports, inner, row)))) throw CHANGED
-    return createRunRow(ports, { state, id })
+    return createRunRow(ports, { state, id, isTakenOver: found !== undefined })
   })
 }
 

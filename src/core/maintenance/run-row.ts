@@ -30,7 +30,7 @@ export interface RunPorts extends JobKeys {
 }
 
 /** The row of one run, which is stored only when it is due. */
-export interface RunRow extends Pick<Job, 'keep' | 'expect' | 'savePlace'> {
+export interface RunRow extends Pick<Job, 'isTakenOver' | 'keep' | 'expect' | 'savePlace'> {
   readonly state: Pick<JobState, 'done' | 'total'>
   /** Where an earlier run ended. */
   readonly place: JobPlace | undefined
@@ -54,9 +54,10 @@ export interface Run {
   readonly state: JobState
   /** The id of the row of an exclusive job, which is stored already; undefined for a job that is only listed. */
   readonly id?: number
+  readonly isTakenOver?: boolean
 }
 
-export function createRunRow(ports: RunPorts, { state: first, id: firstId }: Run): RunRow {
+export function createRunRow(ports: RunPorts, { state: first, id: firstId, isTakenOver = false }: Run): RunRow {
   const { storage, log } = ports
   const state: Writable<JobState> = { ...first }
   const isExclusive = firstId !== undefined
@@ -104,6 +105,7 @@ export function createRunRow(ports: RunPorts, { state: first, id: firstId }: Run
   return {
     state,
     place: first.place,
+    isTakenOver,
     expect(total) {
       state.total = total
     },

@@ -102,6 +102,6 @@ async function emptyExpired(
   const values: unknown[] = new Array(table.columns.length).fill(undefined)
   values[column.position] = null
   const records = expired.map((): Values => values)
-  await storeChanges(unit, context, { table, rows: expired, records, supplied: [], indexes: [] })
+  await storeChanges(unit, context, { table, rows: expired, records, supplied: [], indexes: [], erases: true })
   return expired.length
 }

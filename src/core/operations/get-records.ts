@@ -11,13 +11,13 @@ import {
   findRecords,
   type ListedIds,
   type ListedPage,
-  parseWhere,
   type Where,
   type Which,
 } from '../execution/find-records.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type FilesToShow, withFiles } from '../execution/show-files.ts'
+import { lookedUpBy, parseTerms } from '../execution/where-conditions.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Page } from '../ports/storage.ts'
@@ -57,7 +57,7 @@ export interface ReadOptions {
 export interface GetOptions extends ReadOptions {
   /** Not with `where`. Each must have a record, also beyond the page. */
   readonly ids?: readonly string[]
-  /** A unique, searchable or indexed column, and the value to look up in it, or a list of them. */
+  /** Columns, and what each must have: a value, one of a list, null, or a value of a range. Source: docs/reading.md. */
   readonly where?: Where
   /** Records to skip. Default 0. Records that others delete shift what is skipped; `after` does not depend on them. */
   readonly offset?: number
@@ -65,12 +65,22 @@ export interface GetOptions extends ReadOptions {
   readonly after?: string | undefined
   /** Records to return at most. Default 25; of `ids`, all. */
   readonly limit?: number
-  /** The order of row ids, usually of insertion. Default ASCENDING; of `ids`, their own order, as with NONE. */
-  readonly orderBy?: 'ASCENDING' | 'DESCENDING' | 'NONE'
-  /** Return `next` also when there is no further record, to look for later ones from there. Not with DESCENDING or `ids`. Default false. */
+  /**
+   * ASCENDING or DESCENDING: the order of row ids, usually of insertion. Or a column, by rising values, or with its order. Default ASCENDING; of `ids`, their
+   * own order, as with NONE.
+   */
+  readonly orderBy?: string | ColumnOrder
+  /** Return `next` also when there is no further record, to look for later ones from there. Not with DESCENDING, a column or `ids`. Default false. */
   readonly resumable?: boolean
   /** An `AbortSignal`. When it is aborted, the read throws `cancelled` before the next rows are read from the storage. */
   readonly signal?: Signal
+}
+
+/** The order of records by the values of a column: rising ones end with those without a value, falling ones begin with them. Those with equal values are in the order of row ids. */
+export interface ColumnOrder<Name extends string = string> {
+  readonly column: Name
+  /** Default ASCENDING. */
+  readonly order?: 'ASCENDING' | 'DESCENDING'
 }
 
 /** Records as a read returns them. */
@@ -148,7 +158,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     offset: 'number',
     after: 'value',
     limit: 'number',
-    orderBy: ORDERS,
+    orderBy: 'order',
     resumable: 'flag',
     signal: 'omitted',
     areTexts: 'omitted',
@@ -159,7 +169,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     return {
       ...parseShow(table, options, context),
       asTexts: parseFlag(asTexts, 'asTexts'),
-      which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')),
+      which: parseWhich(options, parseTable(context, table), { ...context, areTexts: parseFlag(areTexts, 'areTexts') }),
     }
   },
   execute: (context, request) => readRecords(context, request),
@@ -253,35 +263,59 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
   return { table, redaction, asTokens, refusesLowered, files, hasVersion: parseFlag(options.version, 'version'), fields }
 }
 
-function parseWhich(options: GetOptions, context: ParsingContext, areTexts: boolean): Which {
+/** The dependencies of parsing, and whether values are texts. */
+interface ParsingValues extends ParsingContext {
+  readonly areTexts: boolean
+}
+
+function parseWhich(options: GetOptions, table: Table, context: ParsingValues): Which {
+  const { where, orderBy } = options
+  const by = parseOrderColumn(orderBy)
   if (options.ids !== undefined) {
-    if (options.where !== undefined) throw fault('invalid_request')`ids cannot be combined with where.`
+    if (where !== undefined) throw fault('invalid_request')`ids cannot be combined with where.`
+    if (by !== undefined) throw fault('invalid_request')`ids cannot be combined with an order by a column.`
     assertNoCursor(options)
     assertNotAborted(parseSignal(options.signal))
-    const { orderBy, limit } = options
+    const { limit } = options
     const ids = toIds(parseList(context, options.ids, 'ids'))
     const page = parsePage(context, options)
     const order = orderBy === undefined || orderBy === 'NONE' ? undefined : page.order
     return { ids, order, offset: page.offset, limit: limit === undefined ? undefined : page.limit }
   }
-  const listed = parseListedPage(context, options)
-  const { where } = options
-  return where === undefined ? listed : { ...listed, lookup: { ...parseWhere(context, where), areTexts } }
+  const listed = parseListedPage(context, options, by)
+  if (where === undefined && by === undefined) return { ...listed, lookup: undefined }
+  const { areTexts } = context
+  const terms = where === undefined ? [] : parseTerms(context, where)
+  const lookup = by === undefined ? lookedUpBy(table, terms) : undefined
+  return lookup === undefined ? { ...listed, terms, by, areTexts } : { ...listed, lookup: { ...lookup, areTexts } }
 }
 
-/** Returns a page without a look-up. */
-function parseListedPage(context: ParsingContext, options: GetOptions): ListedPage {
+/** Returns the name of the column that orders records; undefined for the order of row ids. */
+function parseOrderColumn(orderBy: GetOptions['orderBy']): string | undefined {
+  if (orderBy === undefined || (typeof orderBy === 'string' && ORDERS.some((order) => order === orderBy))) return undefined
+  if (typeof orderBy === 'string') return orderBy
+  assertOptions<ColumnOrder>(orderBy, ['column', 'order'], { member: 'orderBy' })
+  if (typeof orderBy.column === 'string') return orderBy.column
+  throw fault('invalid_request')`orderBy.column must be the name of a column.`
+}
+
+/** Returns a page without what is looked up. */
+function parseListedPage(context: ParsingContext, options: GetOptions, by: string | undefined): Omit<ListedPage, 'lookup'> {
   const { after } = options
   const page = parsePage(context, options)
   if (after !== undefined && typeof after !== 'string')
     throw fault('invalid_request')`after must be a cursor: the next of an earlier page.`
   if (after !== undefined && options.offset !== undefined) throw fault('invalid_request')`after cannot be combined with offset.`
   const isResumable = parseFlag(options.resumable, 'resumable')
+  if (isResumable && by !== undefined)
+    throw fault(
+      'invalid_request',
+    )`resumable cannot be combined with an order by a column: later records can come before its last page.`
   if (isResumable && page.order === 'desc')
     throw fault(
       'invalid_request',
     )`resumable cannot be combined with orderBy DESCENDING: later records come before its first page.`
-  return { page, lookup: undefined, after, isResumable, signal: parseSignal(options.signal) }
+  return { page, after, isResumable, signal: parseSignal(options.signal) }
 }
 
 /** Returns the records of a request in order. `take` gets their rows in place of the event. */
@@ -350,10 +384,12 @@ function assertNoCursor({ after, resumable }: GetOptions): void {
 }
 
 function parsePage({ limits }: ParsingContext, options: GetOptions): Page {
-  const orderBy = options.orderBy ?? 'ASCENDING'
-  if (!ORDERS.includes(orderBy)) throw fault('invalid_request')`orderBy must be ASCENDING, DESCENDING or NONE.`
+  const { orderBy = 'ASCENDING' } = options
+  const order = typeof orderBy === 'string' ? orderBy : (orderBy.order ?? 'ASCENDING')
+  if (typeof orderBy === 'object' && order !== 'ASCENDING' && order !== 'DESCENDING')
+    throw fault('invalid_request')`orderBy.order must be ASCENDING or DESCENDING.`
   return {
-    order: orderBy === 'DESCENDING' ? 'desc' : 'asc',
+    order: order === 'DESCENDING' ? 'desc' : 'asc',
     offset: parseInteger(options.offset ?? 0, 'offset', [0, Number.MAX_SAFE_INTEGER]),
     limit: parseInteger(options.limit ?? DEFAULT_PAGE_SIZE, 'limit', [1, limits.maxPageSize]),
   }

@@ -7,10 +7,9 @@ import type { QueryLimits } from '../limits.ts'
 import type { QueryBudget } from '../queries/budget-meter.ts'
 import { readQuery } from '../queries/query-text.ts'
 import { type QueryRecord, type QueryRecordFields, type QueryRequest, runQuery } from '../queries/run-query.ts'
+import { scanningOf } from '../queries/scan-rows.ts'
 import { ON_LOWERED, type OnLowered } from '../row-access/evaluate-access.ts'
-import type { Table } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
-import { createIndexReader } from '../sealed-index/read-index.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import { assertOptions } from '../util/options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
@@ -75,13 +74,9 @@ export const query: Operation<QueryInput, QueryRequest, QueryOutcome> = {
     const refusesLowered = options.onLowered === 'throw'
     return { ...text, limits: limitsOf(limits, options), budget, signal: parseSignal(options.signal), refusesLowered }
   },
-  async execute(
-    { unit: { storage }, event, barrier, clock, scheduler, layout, access, indexHeads: cache, readCosts: costs },
-    request,
-  ) {
-    const readIndexes = (table: Table) => createIndexReader({ storage, keys: barrier, cache, clock, scheduler }, table)
-    const context = { storage, barrier, clock, scheduler, layout, access, readIndexes, costs }
-    const { records, found, shown, isCut } = await runQuery(context, request)
+  async execute(context, request) {
+    const { event, layout, access } = context
+    const { records, found, shown, isCut } = await runQuery({ ...scanningOf(context), layout, access }, request)
     for (const { table, rows } of found) event.addRows(table, rows)
     event.addViews([...shown].map((level) => ({ level })))
     return { records, isCut }

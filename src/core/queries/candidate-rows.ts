@@ -16,8 +16,8 @@ export interface ReadCosts {
   readonly anyUse: number
 }
 
-/** What it costs on both databases, as it was measured. Source: docs/inside/indexes.md. */
-const MEASURED: ReadCosts = { scannedRow: 2.2, foundRow: 4, entry: 0.2, anyUse: 1000 }
+/** Between what it costs on SQLite and on PostgreSQL, as it was measured. Source: docs/inside/sealed-indexes.md. */
+const MEASURED: ReadCosts = { scannedRow: 1.5, foundRow: 4, entry: 0.1, anyUse: 300 }
 
 /** How rows are found: what indexes there are, and what reading costs. */
 export interface Choosing {
@@ -44,12 +44,18 @@ const LEFT = 0.5
 interface Estimate {
   readonly candidates: Candidates
   /** The ranges to read, of each of which a row must have a key. */
-  readonly lists: readonly KeyRanges[]
+  readonly lists: readonly [KeyRanges, ...KeyRanges[]]
+  /** How many entries are read for them. */
   readonly entries: number
+  /** How many rows they are: at most, and at least, as far as it is known. */
   readonly rows: number
+  readonly leastRows: number
 }
 
-/** Returns the ids, rising, of rows among which are all that the conditions are true of; undefined if a scan costs less. `wanted` rows end the reading. */
+/**
+ * Returns the ids, rising, of rows among which are all that the conditions are true of; undefined if a scan costs less. `wanted` rows end the reading. Of a
+ * narrow range an estimate says little: its blocks have many other keys. Candidates are cheap beside rows, so they are counted first.
+ */
 export async function candidateRows(
   { indexes, costs = MEASURED }: Choosing,
   candidates: readonly Candidates[],
@@ -58,15 +64,13 @@ export async function candidateRows(
   const best = await cheapest({ indexes, costs }, candidates, wanted)
   if (best === undefined) return undefined
   const { index, tests, everyRow } = best.candidates
-  const all = await entriesIn(indexes, index, everyRow)
-  const scanned = Math.min(all, (wanted * all) / Math.max(best.rows, 1))
-  if (costOf(costs, best, wanted) > scanned * costs.scannedRow) return undefined
-  let found: Float64Array | undefined
-  for (const ranges of best.lists) {
-    const rows = await indexes.candidates(index.objectId, ranges, tests)
-    found = found === undefined ? rows : inBoth(found, rows)
-  }
-  return found
+  const all = (await indexes.estimate(index.objectId, everyRow)).most
+  const costOfScan = (rows: number): number => Math.min(all, (wanted * all) / Math.max(rows, 1)) * costs.scannedRow
+  if (costOf(costs, { ...best, rows: best.leastRows }, wanted) > costOfScan(best.leastRows)) return undefined
+  const [first, ...others] = best.lists
+  let found = await indexes.candidates(index.objectId, first, tests)
+  for (const ranges of others) found = inBoth(found, await indexes.candidates(index.objectId, ranges, tests))
+  return Math.min(found.length, wanted) * costs.foundRow > costOfScan(found.length) ? undefined : found
 }
 
 /** Returns what is in both of two rising lists. */
@@ -113,14 +117,16 @@ async function estimateOf(indexes: IndexReader, candidates: Candidates): Promise
   const { index, ranges, others, tests, isExact } = candidates
   const all = [ranges, ...others]
   const bounds = await indexes.estimates(index.objectId, all)
-  const sorted = all.map((list, position) => ({ list, most: at(bounds, position).most })).sort((a, b) => a.most - b.most)
-  const [{ most: shortest } = { most: 0 }] = sorted
-  const read = sorted.slice(0, MAX_LISTS).filter(({ most }) => most <= shortest * MAX_LONGER)
+  const sorted = all.map((list, position) => ({ list, ...at(bounds, position) })).sort((one, other) => one.most - other.most)
+  const shortest = at(sorted, 0)
+  const more = sorted.slice(1, MAX_LISTS).filter(({ most }) => most <= shortest.most * MAX_LONGER)
+  const part = tests.length > 0 && !isExact ? MATCHING : LEFT ** more.length
   return {
     candidates,
-    lists: read.map(({ list }) => list),
-    entries: read.reduce((sum, { most }) => sum + most, 0),
-    rows: shortest * (tests.length > 0 && !isExact ? MATCHING : LEFT ** (read.length - 1)),
+    lists: [shortest.list, ...more.map(({ list }) => list)],
+    entries: more.reduce((sum, { most }) => sum + most, shortest.most),
+    rows: shortest.most * part,
+    leastRows: shortest.least * part,
   }
 }
 
@@ -130,6 +136,10 @@ async function entriesIn(indexes: IndexReader, { objectId }: { readonly objectId
 }
 
 /** Returns the microseconds that candidates take, with reading those of their rows that are wanted. */
-function costOf({ anyUse, entry, foundRow }: ReadCosts, { entries, rows }: Estimate, wanted: number): number {
+function costOf(
+  { anyUse, entry, foundRow }: ReadCosts,
+  { entries, rows }: Pick<Estimate, 'entries' | 'rows'>,
+  wanted: number,
+): number {
   return anyUse + entries * entry + Math.min(rows, wanted) * foundRow
 }

@@ -1,11 +1,9 @@
 /** The first rows in the order of a sealed index: as many as are needed, without reading the others. */
 import { typeOf } from '../expressions/condition.ts'
 import { compareKeys, isWholeKey, orderKey } from '../index-runs/order-key.ts'
-import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { OrderedKeys } from '../sql/candidates.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { OrderTerm } from '../sql/query.ts'
-import type { Direction } from '../sql/select.ts'
 import { append, at } from '../util/lists.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { rowsToWalk } from './candidate-rows.ts'
@@ -22,6 +20,16 @@ export interface IndexOrder {
   readonly limit: number
   readonly meter: BudgetMeter
   readonly read: ReadBuffered
+  /** Where the rows begin; undefined for the first of all. */
+  readonly start?: OrderStart | undefined
+}
+
+/** The row after which the rows of an order begin. No row with a value before its value is read. */
+export interface OrderStart {
+  readonly row: number
+  readonly value: unknown
+  /** True for this row, and for one with an equal value that comes before it. */
+  isUpTo(row: Pick<BufferedRow, 'id'> | undefined, value: unknown): boolean
 }
 
 /** Rows with one key, or some of them, by rising id. */
@@ -36,7 +44,7 @@ const MANY_ROWS = 1000
 
 /**
  * Returns the rows of OFFSET and LIMIT in order. Undefined if all rows are better read and sorted: that costs less, or conditions turn out to leave out
- * nearly all, or another caller changed one of the rows meanwhile, so that it would be in a wrong place.
+ * nearly all, or another caller changed one of the rows meanwhile, so that it would be in a wrong place, twice or nowhere.
  */
 export async function firstByIndex(
   context: Scanning,
@@ -50,16 +58,22 @@ export async function firstByIndex(
   const readRows = createIdReader(context, plan, wanted.meter)
   const window = createOrderedWindow(wanted)
   let size = Math.min(MANY_ROWS, Math.max(FEW_ROWS, offset + limit))
-  for await (const pieces of batchesOf(groupsOf(indexes, keys, at(order, 0).direction), () => size)) {
+  let hasMoved = false
+  const way = at(order, 0).direction === 'asc' ? 'up' : 'down'
+  const walk = indexes.walk(keys.index.objectId, keys.ranges, way, () => {
+    hasMoved = true
+  })
+  const groups = afterStart(groupsOf(walk), wanted)
+  for await (const pieces of batchesOf(groups, () => size)) {
     const ids = pieces.flatMap(({ rows }) => rows)
-    if (left < ids.length) return undefined
+    if (left < ids.length || hasMoved) return undefined
     left -= ids.length
     if (!(await window.add(pieces, await readRows(ids)))) return undefined
     if (window.isFull()) return window.rows
     size = MANY_ROWS
   }
   await window.end()
-  return window.rows
+  return hasMoved ? undefined : window.rows
 }
 
 /** Returns a function that reads those of these rows that the conditions are true of, by id. */
@@ -75,7 +89,7 @@ function createIdReader(context: Scanning, plan: SourcePlan, meter: BudgetMeter)
 }
 
 /** Collects rows in order, from OFFSET up to LIMIT. */
-function createOrderedWindow({ keys: { column }, order, offset, limit, meter, read }: IndexOrder) {
+function createOrderedWindow({ keys: { column }, order, offset, limit, meter, read, start }: IndexOrder) {
   const rows: BufferedRow[] = []
   const keys = order.map(({ ref, direction }) => ({ direction, compare: typeOf(ref).compare }))
   const { type } = column
@@ -104,6 +118,7 @@ function createOrderedWindow({ keys: { column }, order, offset, limit, meter, re
     if (row === undefined) return true
     const values = order.map(({ ref }) => read(row, ref))
     if (compareKeys(orderKey(type, values[0]), key) !== 0) return false
+    if (start?.isUpTo(row, values[0]) === true) return true
     // A cut key is that of several values, and further terms order the rows of a value.
     if (order.length === 1 && isWholeKey(key)) push(row)
     else selectionOf(key).add(row, values)
@@ -127,19 +142,25 @@ function createOrderedWindow({ keys: { column }, order, offset, limit, meter, re
 }
 
 /** Yields the rows of each key. */
-async function* groupsOf(indexes: IndexReader, { index, ranges }: OrderedKeys, direction: Direction): AsyncGenerator<Piece> {
+async function* groupsOf(walk: AsyncIterable<Piece>): AsyncGenerator<Piece> {
   let group: { readonly key: Uint8Array; readonly rows: number[] } | undefined
-  const [way, parts] = direction === 'asc' ? (['up', ranges] as const) : (['down', ranges.toReversed()] as const)
-  for (const range of parts) {
-    for await (const { key, rows } of indexes.walk(index.objectId, range, way)) {
-      if (group !== undefined && compareKeys(group.key, key) === 0) append(group.rows, rows)
-      else {
-        if (group !== undefined) yield inOrderOfIds(group)
-        group = { key, rows: [...rows] }
-      }
+  for await (const { key, rows } of walk) {
+    if (group !== undefined && compareKeys(group.key, key) === 0) append(group.rows, rows)
+    else {
+      if (group !== undefined) yield inOrderOfIds(group)
+      group = { key, rows: [...rows] }
     }
   }
   if (group !== undefined) yield inOrderOfIds(group)
+}
+
+/** Leaves out the rows up to the start where their key says it, so that they are not read again for each page of a frequent value. */
+async function* afterStart(groups: AsyncIterable<Piece>, { keys: { column }, start }: IndexOrder): AsyncGenerator<Piece> {
+  const first = start === undefined ? undefined : { key: orderKey(column.type, start.value), row: start.row }
+  for await (const { key, rows } of groups) {
+    const isFirst = first !== undefined && isWholeKey(first.key) && compareKeys(first.key, key) === 0
+    yield { key, rows: isFirst ? rows.filter((row) => row > first.row) : rows }
+  }
 }
 
 function inOrderOfIds({ key, rows }: Piece): Piece {

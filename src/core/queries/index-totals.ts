@@ -32,24 +32,10 @@ async function cellsOf(
 ): Promise<readonly Cell[] | undefined> {
   const found = ref === undefined ? one : { ...one, ranges: intersection(one.ranges, VALUES) }
   if (name === 'min' || name === 'max') return extremeOf(indexes, found, name === 'min' ? 'up' : 'down')
-  const { count, sum } = await totalsIn(indexes, found, name !== 'count')
+  const { count, sum } = await indexes.totals(found.index.objectId, found.ranges, name !== 'count')
   if (name === 'count') return [count]
   const cell = count === 0 ? null : sum
   return name === 'sum' ? [cell] : [cell, count]
-}
-
-async function totalsIn(
-  indexes: IndexReader,
-  { index, ranges }: Candidates,
-  isSummed: boolean,
-): Promise<{ readonly count: number; readonly sum: bigint }> {
-  const all = { count: 0, sum: 0n }
-  for (const range of ranges) {
-    const { count, sum } = await indexes.totals(index.objectId, range, isSummed)
-    all.count += count
-    all.sum += sum
-  }
-  return all
 }
 
 /** Returns the first value in a direction; undefined if its key is cut. */
@@ -58,9 +44,7 @@ async function extremeOf(
   { column: { type }, index, ranges }: Candidates,
   direction: 'up' | 'down',
 ): Promise<readonly Cell[] | undefined> {
-  for (const range of direction === 'up' ? ranges : ranges.toReversed()) {
-    for await (const { key } of indexes.walk(index.objectId, range, direction))
-      return isWholeKey(key) ? [type.toCell(valueOfKey(type, key))] : undefined
-  }
+  for await (const { key } of indexes.walk(index.objectId, ranges, direction))
+    return isWholeKey(key) ? [type.toCell(valueOfKey(type, key))] : undefined
   return [null]
 }

@@ -5,13 +5,13 @@ import type { ColumnCells, ScanPage } from '../ports/storage.ts'
 import { type Column, plainValue } from '../schema/column-layout.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
-import type { AggregateOutput, OrderTerm } from '../sql/query.ts'
+import type { AggregateOutput } from '../sql/query.ts'
 import { unreachable } from '../util/causes.ts'
 import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { charging, type GroupOutputs, groupRows, orderGroups } from './group-rows.ts'
-import { firstByIndex } from './index-order.ts'
+import { firstByIndex, type IndexOrder } from './index-order.ts'
 import { totalsOfIndexes } from './index-totals.ts'
 import { joinRows } from './join-rows.ts'
 import { createSelection } from './order-rows.ts'
@@ -70,12 +70,7 @@ async function resultRows(context: Scanning, plan: Plan, running: Running): Prom
     const rows = await context.storage.find(first.source.table.physical.name, first.filter, page)
     return result(asTuples(reader.read(rows, limit)))
   }
-  if (strategy.kind === 'sorted') {
-    const { order, keys } = strategy
-    const wanted = { ...running, order, offset, limit }
-    const found = keys && (await firstByIndex(context, first, { ...wanted, keys }))
-    return result(found === undefined ? await firstInOrder(context, plan, wanted) : asTuples(found))
-  }
+  if (strategy.kind === 'sorted') return result(await rowsInOrder(context, plan, { ...running, ...strategy, offset, limit }))
   const window = createWindow(offset, limit)
   if (steps.length === 0) {
     const scan = scanRows(context, { plan: first, meter: running.meter, limit: offset + limit })
@@ -92,17 +87,32 @@ async function resultRows(context: Scanning, plan: Plan, running: Running): Prom
   return result(window.tuples)
 }
 
+/** Rows to return in order. */
+interface Ordered extends Running, Omit<IndexOrder, 'keys'> {
+  /** The keys that a sealed index has in that order; undefined if none has. */
+  readonly keys: IndexOrder['keys'] | undefined
+}
+
+/** Returns the tuples of LIMIT and OFFSET in order: by a sealed index, or of all that are read. */
+export async function rowsInOrder(context: Scanning, plan: Plan, { keys, ...wanted }: Ordered): Promise<readonly Tuple[]> {
+  const found = keys && (await firstByIndex(context, plan.first, { ...wanted, keys }))
+  return found === undefined ? firstInOrder(context, plan, wanted) : asTuples(found)
+}
+
 /** Reads all rows, and returns those of LIMIT and OFFSET in order. */
 async function firstInOrder(
   context: Scanning,
   plan: Plan,
-  { order, ...window }: Running & { readonly order: readonly OrderTerm[]; readonly offset: number; readonly limit: number },
+  { order, start, ...window }: Omit<Ordered, 'keys'>,
 ): Promise<readonly Tuple[]> {
   const keys = order.map(({ ref, direction }) => ({ direction, compare: typeOf(ref).compare }))
   const selection = createSelection({ ...window, keys, sizeOf: sizeOfTuple })
   const valuesOf = (tuple: Tuple) => order.map(({ ref }) => window.read(tuple[ref.source], ref))
   const add = (tuples: readonly Tuple[]) => {
-    for (const tuple of tuples) selection.add(tuple, valuesOf(tuple))
+    for (const tuple of tuples) {
+      const values = valuesOf(tuple)
+      if (start?.isUpTo(tuple[0], values[0]) !== true) selection.add(tuple, values)
+    }
   }
   if (plan.steps.length > 0) for await (const tuples of joined(context, plan, window)) add(tuples)
   else {

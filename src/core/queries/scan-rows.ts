@@ -3,8 +3,10 @@ import type { Barrier } from '../barrier/barrier.ts'
 import type { ColumnRef, ValueOf } from '../expressions/condition.ts'
 import { LongMatch } from '../expressions/like.ts'
 import type { Filter, Page, PhysicalType, StorageReads } from '../ports/storage.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 import type { Table } from '../schema/layout.ts'
-import type { IndexReader } from '../sealed-index/read-index.ts'
+import type { HeadCache } from '../sealed-index/index-rows.ts'
+import { createIndexReader, type IndexReader } from '../sealed-index/read-index.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { candidateRows, type ReadCosts } from './candidate-rows.ts'
@@ -43,6 +45,28 @@ export interface Scanning {
   readonly costs?: ReadCosts | undefined
 }
 
+/** What reading needs, and the time that it takes. */
+export interface TimedScanning extends Scanning {
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+}
+
+/** An operation, as far as reading needs it. */
+interface ReadingOperation extends Omit<TimedScanning, 'readIndexes' | 'storage' | 'costs'> {
+  readonly unit: Pick<TimedScanning, 'storage'>
+  /** Heads of sealed indexes that were read. */
+  readonly indexHeads: HeadCache
+  readonly readCosts: ReadCosts | undefined
+}
+
+/** Returns what reading needs of an operation. */
+export function scanningOf(operation: ReadingOperation): TimedScanning {
+  const { unit, barrier, clock, scheduler, indexHeads: cache, readCosts: costs } = operation
+  const { storage } = unit
+  const readIndexes = (table: Table) => createIndexReader({ storage, keys: barrier, cache, clock, scheduler }, table)
+  return { storage, barrier, clock, scheduler, readIndexes, costs }
+}
+
 /** A table to scan. */
 export interface ScannedTable {
   readonly plan: SourcePlan
@@ -53,9 +77,11 @@ export interface ScannedTable {
   readonly limit?: number
   /** The ids of the rows to read, rising, if they are known. */
   readonly ids?: Float64Array
+  /** The order of the rows by id, and the row after which they begin. Default: rising, from the first. */
+  readonly from?: Pick<Page, 'order' | 'after'>
 }
 
-/** Scans the visible rows of one source in order of insertion. */
+/** Scans the visible rows of one source in the order of their ids. */
 export function scanRows(context: Scanning, scanned: ScannedTable): TableScan<readonly BufferedRow[]> {
   const filter = createResidualFilter(context.barrier, scanned.plan)
   return new TableScan(context, scanned, createRowReader(filter, scanned.plan))
@@ -100,7 +126,7 @@ export class TableScan<Batch extends { readonly length: number }> {
     this.#scanned = scanned
     this.#reader = reader
     this.#filter = both(scanned.plan.filter, scanned.extraFilter)
-    this.#page = { order: 'asc', limit: FIRST_PAGE_SIZE, columns: reader.columns }
+    this.#page = { order: 'asc', ...scanned.from, limit: FIRST_PAGE_SIZE, columns: reader.columns }
     this.#wanted = scanned.limit ?? Number.POSITIVE_INFINITY
     const { columns } = scanned.plan.source.table.physical
     this.#readsBytes = columns.some(({ name, type }) => isOfBytes(type) && reader.columns.includes(name))
@@ -134,14 +160,15 @@ export class TableScan<Batch extends { readonly length: number }> {
 
   async #askIndex(): Promise<void> {
     this.#asksIndex = false
-    const { plan } = this.#scanned
+    const { plan, from } = this.#scanned
     const choosing = { indexes: this.#context.readIndexes(plan.source.table), costs: this.#context.costs }
-    this.#candidates = await candidateRows(choosing, plan.candidates, this.#wanted)
+    const found = await candidateRows(choosing, plan.candidates, this.#wanted)
+    this.#candidates = from === undefined ? found : found && idsFrom(found, from)
   }
 
   #readPage(page: Page): Promise<ScannedPage> {
     const { name } = this.#scanned.plan.source.table.physical
-    const read = this.#reader.readsOnlyBodies ? readScannedBodies : readScannedRows
+    const read = this.#reader.readsOnlyBodies && page.order === 'asc' ? readScannedBodies : readScannedRows
     if (this.#candidates === undefined) return read(this.#context.storage, name, this.#filter, page)
     return this.#readCandidates(this.#candidates, read, page)
   }
@@ -218,6 +245,12 @@ export class TableScan<Batch extends { readonly length: number }> {
   }
 }
 
+/** Returns rising ids in an order, from the one after a row. */
+function idsFrom(ids: Float64Array, { order, after }: Pick<Page, 'order' | 'after'>): Float64Array {
+  const rising = after === undefined ? ids : ids.filter((id) => (order === 'asc' ? id > after : id < after))
+  return order === 'asc' ? rising : rising.slice().reverse()
+}
+
 function isOfBytes(type: PhysicalType): boolean {
   return type === 'text' || type === 'bytes'
 }
@@ -261,7 +294,7 @@ export function createRowReader(
     read(rows, max) {
       const buffered: BufferedRow[] = []
       each(rows, max, ({ id, publicId, cellOf }, grants) => {
-        buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
+        buffered.push({ id, publicId, grants, columns: projected, values: refs.map(cellOf) })
       })
       return buffered
     },
@@ -288,7 +321,7 @@ export function createKeepingReader(
     read(rows, max) {
       const buffered: BufferedRow[] = []
       const length = each(rows, max, ({ id, publicId, cellOf }, grants) => {
-        if (keeps(cellOf)) buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
+        if (keeps(cellOf)) buffered.push({ id, publicId, grants, columns: projected, values: refs.map(cellOf) })
       })
       return { length, rows: buffered }
     },

@@ -1,8 +1,9 @@
 /** The rows of a query: as a scan reads them, whole or only ids and bodies, and buffered with the opened values that joins and the result need. */
-import type { RowBodies } from '../barrier/reveal.ts'
+import { type RowBodies, showValue } from '../barrier/reveal.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { bytesOfRows, endOfSlice } from '../pace/pace.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
+import type { Column } from '../schema/column-layout.ts'
 import { BODY } from '../schema/layout.ts'
 import type { Plan, SourcePlan } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
@@ -72,7 +73,9 @@ export interface BufferedRow {
   /** The public id, if the plan needs it. */
   readonly publicId: string | undefined
   readonly grants: RowGrants
-  /** Values of the columns that the plan needs, in its order; null for no value. */
+  /** The columns that the plan needs. */
+  readonly columns: readonly Column[]
+  /** Their values, in order; null for no value. */
   readonly values: readonly unknown[]
 }
 
@@ -111,10 +114,18 @@ export function sizeOfTuple(tuple: Tuple): number {
   return size
 }
 
-/** Estimated bytes of a buffered row. */
-export function sizeOf({ values, publicId }: BufferedRow): number {
+/**
+ * Estimated bytes of a buffered row, with each value as long as it is shown at most: where the memory limit is exceeded says nothing of the length of a value
+ * that the caller does not see.
+ */
+export function sizeOf({ columns, values, grants, publicId }: BufferedRow): number {
   let size = ROW_BYTES + (publicId?.length ?? 0)
-  for (const value of values) size += sizeOfValue(value)
+  for (let i = 0; i < values.length; i++) {
+    const column = required(columns[i])
+    const level = grants.level(column)
+    if (level === 'PLAIN_TEXT') size += sizeOfValue(values[i])
+    else size += level === undefined ? VALUE_BYTES : sizeOfValue(showValue({ column, level }, values[i]))
+  }
   return size
 }
 

@@ -24,6 +24,8 @@ export interface ChangeRequest extends WriteRequest {
   readonly rows: readonly Row[]
   /** Absent if no cell keeps its token. */
   readonly levelOf?: LevelOf
+  /** True if the values before must leave sealed indexes for good. Default false: they stay in blocks until a merge. */
+  readonly erases?: boolean
 }
 
 /** A request with cells that can keep their tokens. */

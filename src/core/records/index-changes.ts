@@ -4,25 +4,47 @@ import type { Values } from '../barrier/parse-record.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { isVaultError } from '../errors.ts'
 import { IndexChanges } from '../index-runs/delta.ts'
-import { compareKeys } from '../index-runs/order-key.ts'
+import { sealErased } from '../index-runs/erased-rows.ts'
 import { indexKeys } from '../index-runs/trigrams.ts'
 import type { Patch, Row, StorageReads } from '../ports/storage.ts'
 import { IS_INDEXED } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { INDEX_RUNS } from '../schema/system-tables.ts'
-import { DeltaBatch } from '../unit-of-work/delta-batch.ts'
+import { DeltaBatch, type IndexNotes } from '../unit-of-work/delta-batch.ts'
+import type { Batch } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/lists.ts'
+
+/** Whose indexes are written, and with which keys. */
+interface Indexing {
+  readonly barrier: Barrier
+  readonly indexNotes: IndexNotes
+}
 
 /** Returns the batch to store with a write; none if it changes nothing in an index. */
 export async function deltaOf(
   storage: Pick<StorageReads, 'reserveIds'>,
-  to: Barrier,
+  { barrier: to, indexNotes: notes }: Indexing,
   table: Table,
   changes: IndexChanges,
 ): Promise<readonly DeltaBatch[]> {
   if (changes.length === 0) return []
   const [id] = await storage.reserveIds(INDEX_RUNS.name, 1)
-  return [new DeltaBatch({ to, table, id: required(id), changes: [changes] })]
+  return [new DeltaBatch({ to, table, id: required(id), changes: [changes], notes })]
+}
+
+/**
+ * Returns the batch with which a write says that its keys must leave the indexes of a table for good, in the blocks that have them already too. What deltas
+ * take back goes by itself then; `unread` are rows of which they could not.
+ */
+export async function erasureOf(
+  storage: Pick<StorageReads, 'reserveIds'>,
+  { barrier, indexNotes }: Indexing,
+  table: Table,
+  unread: readonly number[] = [],
+): Promise<Batch> {
+  const [id] = await storage.reserveIds(INDEX_RUNS.name, 1)
+  indexNotes.noteErased()
+  return { table: INDEX_RUNS.name, rows: [sealErased(barrier, required(id), table, unread)] }
 }
 
 /** Returns the changes of new records. */
@@ -52,19 +74,20 @@ export class OverwrittenKeys {
     this.#records = records
   }
 
-  /** Notes what changes in the row at an index, which a cursor is at. An index that does not have the row yet gets it, as far as its value is written. */
+  /**
+   * Notes what changes in the row at an index, which a cursor is at. An index that does not have the row yet gets it, as far as its value is written. A value
+   * that stays the same goes and comes too: else the delta, or that there is none, would say so.
+   */
   readonly note = (position: number, cursor: OpenRows): void => {
     const [row, values] = [at(this.#rows, position), at(this.#records, position)]
     for (const { column, index } of this.#table.indexed) {
       const value = values[column.position]
       if (value === undefined) continue
-      const keys = indexKeys(index.kind, column.type, value)
       if (row[index.cell] === IS_INDEXED) {
         const old = indexKeys(index.kind, column.type, cursor.value(column))
-        if (compareKeys(old, keys) === 0) continue
         this.changes.remove(index.objectId, old, row.id, index.kind)
       } else this.#marksSome = true
-      this.changes.add(index.objectId, keys, row.id, index.kind)
+      this.changes.add(index.objectId, indexKeys(index.kind, column.type, value), row.id, index.kind)
     }
   }
 
@@ -81,18 +104,26 @@ export class OverwrittenKeys {
   }
 }
 
-/** Returns the changes of rows that are deleted. Of a row that cannot be opened, indexes keep what they have. */
-export function changesOfDeleted(barrier: Barrier, table: Table, rows: readonly Row[]): IndexChanges {
+/** Returns the changes of rows that are deleted, and the rows that cannot be opened, of which indexes keep what they have. */
+export function changesOfDeleted(
+  barrier: Barrier,
+  table: Table,
+  rows: readonly Row[],
+): { readonly changes: IndexChanges; readonly unread: readonly number[] } {
   const changes = new IndexChanges()
+  const unread: number[] = []
   const cursor = openRows(barrier, table, rows)
   for (const [position, row] of rows.entries()) {
-    if (!canOpen(cursor, position)) continue
+    if (!canOpen(cursor, position)) {
+      unread.push(row.id)
+      continue
+    }
     for (const { column, index } of table.indexed) {
       if (row[index.cell] !== IS_INDEXED) continue
       changes.remove(index.objectId, indexKeys(index.kind, column.type, cursor.value(column)), row.id, index.kind)
     }
   }
-  return changes
+  return { changes, unread }
 }
 
 function canOpen(cursor: OpenRows, position: number): boolean {

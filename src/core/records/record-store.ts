@@ -19,6 +19,7 @@ import type { Table } from '../schema/layout.ts'
 import { FORMER_TOKENS, SUBJECT_KEYS, TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { destroyKeys, keepKeys } from '../subject-keys/key-rows.ts'
 import { keysOfChanged, keysOfNew } from '../subject-keys/owners.ts'
+import type { IndexNotes } from '../unit-of-work/delta-batch.ts'
 import { isIdConflict } from '../unit-of-work/gather.ts'
 import { insertInOrder, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { present } from '../util/lists.ts'
@@ -28,7 +29,7 @@ import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from '.
 import { type ChangeRequest, findUnchanged } from './compare-stored.ts'
 import { completeKeys, replaceOlder, withCompleted } from './former-tokens.ts'
 import { withHidden } from './hidden-values.ts'
-import { changesOfDeleted, changesOfNew, deltaOf, OverwrittenKeys } from './index-changes.ts'
+import { changesOfDeleted, changesOfNew, deltaOf, erasureOf, OverwrittenKeys } from './index-changes.ts'
 import { followOwners } from './owner-changes.ts'
 import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 
@@ -36,6 +37,7 @@ import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransi
 export interface WritingContext extends ReadingContext {
   readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles' | 'holds'>
   readonly event: WrittenRows
+  readonly indexNotes: IndexNotes
   /** Called with the result of new records before they are stored. Source: `OperationContext.note`. */
   readonly note?: ((kept: object) => void) | undefined
 }
@@ -128,7 +130,7 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, given:
     { table: table.physical.name, rows },
     { table: TRANSIENTS.name, rows: transients },
     { table: TOKENS.name, rows: rowsOf(tokens) },
-    ...(table.indexed.length === 0 ? [] : await deltaOf(storage, context.barrier, table, changesOfNew(table, records, ids))),
+    ...(table.indexed.length === 0 ? [] : await deltaOf(storage, context, table, changesOfNew(table, records, ids))),
   ]
   const { ring } = context.barrier
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
@@ -171,7 +173,7 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, gi
   await workInTurns(context.scheduler, resealer.resealSome)
   const resealed = resealer.end()
   const marked = overwritten?.marked(resealed.rows) ?? resealed.rows
-  const deltas = overwritten === undefined ? [] : await deltaOf(unit.storage, context.barrier, table, overwritten.changes)
+  const deltas = overwritten === undefined ? [] : await deltaOf(unit.storage, context, table, overwritten.changes)
   const metadata = withoutKept(resealed)
   const { ring } = context.barrier
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
@@ -183,6 +185,7 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, gi
     { table: TRANSIENTS.name, rows: resealed.transients },
     { table: TOKENS.name, rows: rowsOf(tokens) },
     ...deltas,
+    ...(overwritten !== undefined && request.erases === true ? [await erasureOf(unit.storage, context, table)] : []),
   ].filter(({ rows }) => rows.length > 0)
   await explained(request, tokens, () =>
     unit.change(async ({ storage }) => {
@@ -258,13 +261,13 @@ async function dropReplaced(
 }
 
 /** What deleting records needs. */
-type DeletingContext = HoldingContext & Pick<WritingContext, 'barrier' | 'catalog' | 'clock'>
+type DeletingContext = HoldingContext & Pick<WritingContext, 'barrier' | 'catalog' | 'clock' | 'indexNotes'>
 
 /** Rows to delete. */
 export interface DeletedRows {
   readonly table: Table
   readonly rows: readonly number[]
-  /** True to delete their transient values too. Default false: those stay until they expire. */
+  /** True to delete their transient values too, and to note that their keys must leave sealed indexes. Default false: those stay until they expire, these until a merge. */
   readonly transients?: boolean | undefined
 }
 
@@ -285,8 +288,10 @@ export async function deleteRows(
   const found = isOpened ? present(await storage.get(table.physical.name, [...new Set(rows)])) : []
   if (dropsTransients) await dropTransientsOf(storage, context, table, found)
   if (found.length > 0 && table.indexed.length > 0) {
-    const changes = changesOfDeleted(context.barrier, table, found)
-    await insertInOrder(storage, await deltaOf(storage, context.barrier, table, changes))
+    const { changes, unread } = changesOfDeleted(context.barrier, table, found)
+    const isErased = transients || unread.length > 0
+    const erasure = isErased ? [await erasureOf(storage, context, table, unread)] : []
+    await insertInOrder(storage, [...(await deltaOf(storage, context, table, changes)), ...erasure])
   }
   const deleted = await storage.delete(table.physical.name, { ids: rows })
   await dropOf(storage, context, { table, rows: deleted })

@@ -10,6 +10,7 @@ import type { Cell, Patch, Row, Storage } from '../ports/storage.ts'
 import { lostOf, type PassPlace, rowPass, untilPatched } from '../rotation/row-pass.ts'
 import { type Column, IS_INDEXED } from '../schema/column-layout.ts'
 import type { IndexedColumn, Table } from '../schema/layout.ts'
+import { type IndexNotes, UNNOTED } from '../unit-of-work/delta-batch.ts'
 import { attempt } from '../util/attempt.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
@@ -59,6 +60,8 @@ export interface FillCounts {
 
 /** What passes over rows need. */
 export interface FillPorts {
+  /** Absent while a vault is opened. */
+  readonly indexNotes?: IndexNotes
   readonly storage: Storage
   readonly catalog: Catalog
   readonly barrier: Barrier
@@ -148,7 +151,7 @@ interface Slices extends PassPlace {
 }
 
 function slices(
-  { storage, catalog, barrier }: FillPorts,
+  { storage, catalog, barrier, indexNotes = UNNOTED }: FillPorts,
   job: Job,
   { table: of, after, placeAt, onPage, patchesOf }: Slices,
 ): MaintenancePass {
@@ -165,7 +168,7 @@ function slices(
         return storage.transaction(async (inner) => {
           const arePatched = await inner.update(table, patches)
           const patched = patches.filter((_, index) => arePatched[index])
-          await storeKeys(inner, barrier, of, patched)
+          await storeKeys(inner, { barrier, indexNotes }, of, patched)
           await job.savePlace(inner, placeAt(last))
           if (catalog.state.generation !== generation || !(await catalog.isCurrent(inner))) throw CATALOG_MOVED
           return lostOf(patches, arePatched)

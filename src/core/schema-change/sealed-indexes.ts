@@ -1,5 +1,4 @@
 /** What a change of the schema does with sealed indexes: who knows of one while it begins or ends, and what its fill stores. */
-import type { Barrier } from '../barrier/barrier.ts'
 import { IndexChanges } from '../index-runs/delta.ts'
 import { indexKeys } from '../index-runs/trigrams.ts'
 import type { Row, Storage } from '../ports/storage.ts'
@@ -51,11 +50,11 @@ export function missingKeys(
 /** Stores the keys of rows that are marked in this transaction. */
 export async function storeKeys(
   storage: Storage,
-  barrier: Barrier,
+  indexing: Parameters<typeof deltaOf>[1],
   table: Table,
   rows: readonly { readonly id: number; readonly keys?: readonly NewKeys[] }[],
 ): Promise<void> {
   const changes = new IndexChanges()
   for (const { id, keys: all = [] } of rows) for (const { index, keys } of all) changes.add(index.objectId, keys, id, index.kind)
-  await insertInOrder(storage, await deltaOf(storage, barrier, table, changes))
+  await insertInOrder(storage, await deltaOf(storage, indexing, table, changes))
 }

@@ -13,6 +13,7 @@ import { hiddenValues } from '../records/hidden-values.ts'
 import { storeChanges, type WritingContext } from '../records/record-store.ts'
 import { type PassPlace, rowPass } from '../rotation/row-pass.ts'
 import type { Layout, Table, WrittenTable } from '../schema/layout.ts'
+import { UNNOTED } from '../unit-of-work/delta-batch.ts'
 import { unitWithin } from '../unit-of-work/unit-of-work.ts'
 import { attempt } from '../util/attempt.ts'
 import { present } from '../util/lists.ts'
@@ -132,13 +133,14 @@ interface RowToSucceed {
 
 /** Stores rows in a savepoint. Returns the problem of one of them, with nothing stored; undefined if all are stored. */
 async function storeRows(
-  { catalog, ...ports }: SucceedPorts,
+  { catalog, indexNotes = UNNOTED, ...ports }: SucceedPorts,
   storage: Storage,
   { written, layout }: Succeeding,
   rows: readonly RowToSucceed[],
 ): Promise<Problem | undefined> {
   const context: WritingContext = {
     ...ports,
+    indexNotes,
     layout,
     catalog: { assertWritable() {}, hiddenTokenIds: () => [], holdsFiles: () => false, holds: 0 },
     event: { setWrittenRows() {} },

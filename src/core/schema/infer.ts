@@ -125,6 +125,16 @@ export type LookupColumn<T extends TableDefinition> =
           : never
       }[ColumnName<T>]
 
+/** Columns whose values are compared, and order records. */
+export type ComparedColumn<T extends TableDefinition> =
+  string extends ColumnName<T>
+    ? string
+    : {
+        [K in ColumnName<T>]: T[K] extends { readonly type: 'JSON' | 'ARRAY' | 'FILE' } | { readonly token: TransientToken }
+          ? never
+          : K
+      }[ColumnName<T>]
+
 /** Columns that hold files. */
 export type FileColumn<T extends TableDefinition> =
   string extends ColumnName<T>

@@ -31,6 +31,9 @@ export const MAX_HEADS = 10_000
 /** Heads that are loaded at once, at most. */
 const HEADS_AT_ONCE = 64
 
+/** Heads of an index whose merges keep up, and of the deltas of its table, at most. */
+const FEW_HEADS = 1024
+
 /** Thrown where another process merged a row away meanwhile. What reads begins again. */
 const GONE = new Error('another process merged a part of the index meanwhile')
 
@@ -168,7 +171,11 @@ export async function readHeads(
   { spaces, pace, limit = MAX_HEADS }: HeadsAsked,
 ): Promise<{ readonly heads: readonly StoredHead[]; readonly areAll: boolean }> {
   const filter = { kind: 'in', column: 'space', values: spaces } as const
-  const listed = await rows.storage.find(INDEX_RUNS.name, filter, { order: 'asc', limit, columns: ['space', 'mark'] })
+  const list = (most: number) =>
+    rows.storage.find(INDEX_RUNS.name, filter, { order: 'asc', limit: most, columns: ['space', 'mark'] })
+  // A short page costs an engine less than a part of a long one.
+  const few = await list(Math.min(limit, FEW_HEADS))
+  const listed = few.length < FEW_HEADS || limit <= FEW_HEADS ? few : await list(limit)
   const areAll = listed.length < limit
   // What is found here is held here: another read can drop it from the cache meanwhile.
   const found = new Map(listed.map((row) => [row.id, cache.head(row)]))

@@ -85,8 +85,7 @@ export async function mergeHeads(ports: MergePorts, { heads, indexes, without }:
     for (const index of indexes) {
       const draft = await createDraft(ports, index, heads)
       made.push(draft)
-      const row = await writeRun(ports, draft, { heads, without })
-      if (row !== undefined) written.push(row)
+      written.push(await writeRun(ports, draft, { heads, without }))
     }
     await exchange(ports, { generation, old: heads.map(({ id }) => id), made, written })
   } catch (error) {
@@ -124,17 +123,19 @@ async function createDraft(
   return { id, index, blocks: [], ids: [], batch: Math.max(MIN_IDS, Math.ceil(blocks)) }
 }
 
-/** Writes the blocks of a run. Returns the row of its head; undefined if nothing is left for it. */
+/** Writes the blocks of a run. Returns the row of its head, also if nothing is left for it: that there is none would say that all changes took each other back. */
 async function writeRun(
   ports: MergePorts,
   draft: RunDraft,
   { heads, without }: Pick<Merge, 'heads' | 'without'>,
-): Promise<NewRow | undefined> {
+): Promise<NewRow> {
   const { objectId, hasSums } = draft.index
+  const { blockBytes } = ports.sizes ?? SIZES
   const stream = new EntryStream(heads.map((head) => partsOf(head, objectId)))
-  const writer = new BlockWriter(hasSums, (ports.sizes ?? SIZES).blockBytes)
+  const writer = new BlockWriter(hasSums, blockBytes)
   const fetch = (ids: readonly number[]): Promise<Segment[]> => readBlocks(ports, ids)
-  for (let entries = 0; ; entries++) {
+  let entries = 0
+  for (; ; entries++) {
     if (writer.full >= SLICE_BLOCKS || entries >= SLICE_ENTRIES) {
       await storeBlocks(ports, draft, writer.take())
       await ports.between(entries)
@@ -147,10 +148,11 @@ async function writeRun(
     }
     if (without?.has(stream.row) !== true) writer.add(stream.keys, stream.start, stream.end, stream.row, stream.weight)
   }
+  await ports.between(entries)
   writer.finish()
   const rest = writer.take()
-  const [only] = rest
-  if (draft.blocks.length === 0 && rest.length <= 1) return only && headRow(ports, draft, writeSmallRun(objectId, only))
+  if (draft.blocks.length === 0 && rest.length <= 1)
+    return headRow(ports, draft, writeSmallRun(objectId, rest[0]?.content ?? new Uint8Array(blockBytes)))
   await storeBlocks(ports, draft, rest)
   return headRow(ports, draft, writeRunHead(objectId, { blocks: draft.blocks, lastKey: writer.lastKey, hasSums }))
 }
@@ -180,7 +182,7 @@ async function storeBlocks(ports: MergePorts, draft: RunDraft, blocks: readonly 
     blocks.map(({ content }) => content),
   )
   const rows = ids.map((id, index) => ({ id, run: draft.id, body: slabItem(bodies, index) }))
-  for (const [index, { content, used: _, ...block }] of blocks.entries()) {
+  for (const [index, { content, ...block }] of blocks.entries()) {
     content.fill(0)
     draft.blocks.push({ ...block, id: required(ids[index]) })
   }

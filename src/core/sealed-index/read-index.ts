@@ -36,7 +36,7 @@ const UNBOUNDED: Bounds = { least: 0, most: Number.POSITIVE_INFINITY }
 /** Tests the key in `bytes[start .. end)`. */
 export type KeyTest = (bytes: Uint8Array, start: number, end: number) => boolean
 
-/** The indexes of one table. Each call sees what was committed when it began. All throw `data_loss` for a damaged part, UNKNOWN_KEY as the keys say, and `aborted`. */
+/** The indexes of one table, for one query. Each call sees what was committed when it began, or when the estimate before it did. All throw `data_loss` for a damaged part, UNKNOWN_KEY as the keys say, and `aborted`. */
 export interface IndexReader {
   /** Bounds of how many rows have a key in the ranges, which do not overlap, from heads alone. `most` is Infinity where an index has too many parts to be read. */
   estimate(index: number, ranges: readonly KeyRange[]): Promise<Bounds>
@@ -47,13 +47,22 @@ export interface IndexReader {
    * key passes all, and those whose key is cut.
    */
   candidates(index: number, ranges: readonly KeyRange[], tests?: readonly KeyTest[]): Promise<Float64Array>
-  /** How many rows have a key in the range and, with `sum`, the sum of their values, which are of an INTEGER or DECIMAL column: without its point. */
-  totals(index: number, range: KeyRange, sum?: boolean): Promise<{ readonly count: number; readonly sum: bigint }>
   /**
-   * Keys in order with their rows; blocks are opened as they are come to. A key with many rows comes several times. After a merge by another process it goes on
-   * in what is there then, so that a row can come again under another key if its value was changed meanwhile.
+   * How many rows have a key in the ranges, which do not overlap, and, with `sum`, the sum of their values, which are of an INTEGER or DECIMAL column: without
+   * its point.
    */
-  walk(index: number, range: KeyRange, direction: Direction): AsyncGenerator<KeyRows, void, void>
+  totals(index: number, ranges: readonly KeyRange[], sum?: boolean): Promise<{ readonly count: number; readonly sum: bigint }>
+  /**
+   * Keys of ranges, which rise and do not overlap, in order with their rows; blocks are opened as they are come to. A key with many rows comes several times.
+   * After a merge by another process it goes on in what is there then, so that a row whose value was changed meanwhile can come again under another key, or
+   * not at all: `onMoved` is called before the next group.
+   */
+  walk(
+    index: number,
+    ranges: readonly KeyRange[],
+    direction: Direction,
+    onMoved?: () => void,
+  ): AsyncGenerator<KeyRows, void, void>
 }
 
 /** The dependencies of reading an index. */
@@ -83,15 +92,21 @@ export function createIndexReader(ports: IndexReaderPorts, table: { readonly obj
     return areAll ? viewOf(index, heads) : undefined
   }
 
+  /** What an estimate saw, until it is used: what is chosen by it sees the same, and reads no list of heads again. */
+  const seen = new Map<number, View | undefined>()
+
   async function view(index: number): Promise<View> {
-    const found = await findView(index)
+    const found = seen.get(index) ?? (await findView(index))
+    // Where a block of it is gone, the next attempt must not see the same.
+    seen.delete(index)
     if (found === undefined)
       throw fault('failed_precondition')`A sealed index has too many parts to be read. Run compact of the vault, in one process.`
     return found
   }
 
   async function estimates(index: number, lists: readonly (readonly KeyRange[])[]): Promise<readonly Bounds[]> {
-    const found = await beginningAgain(() => findView(index))
+    const found = seen.has(index) ? seen.get(index) : await beginningAgain(() => findView(index))
+    seen.set(index, found)
     return lists.map((ranges) => (found === undefined ? UNBOUNDED : boundsIn(found, ranges)))
   }
 
@@ -126,43 +141,54 @@ export function createIndexReader(ports: IndexReaderPorts, table: { readonly obj
       })
     },
 
-    totals(index, range, isSummed = false) {
+    totals(index, ranges, isSummed = false) {
       return beginningAgain(async () => {
         const found = await view(index)
         const sum = isSummed ? new ExactSum() : undefined
-        const { inside, edges } = totalInside(found.runs, range, sum)
-        let count = inside
-        const add = (segment: Segment): void => {
-          count += totalOf(segment, groupsIn(segment, range), sum)
+        const pace = createPace(ports)
+        let count = 0
+        // What one statement saw is asked for all of them: a row that goes from one to another is in one.
+        for (const range of ranges) {
+          const { inside, edges } = totalInside(found.runs, range, sum)
+          count += inside
+          const add = (segment: Segment): void => {
+            count += totalOf(segment, groupsIn(segment, range), sum)
+          }
+          for (const segment of found.segments) add(segment)
+          await eachBlock(edges, pace, add)
         }
-        for (const segment of found.segments) add(segment)
-        await eachBlock(edges, createPace(ports), add)
         return { count, sum: sum?.total ?? 0n }
       })
     },
 
-    async *walk(index, range, direction) {
+    async *walk(index, ranges, direction, onMoved) {
+      const left = direction === 'up' ? [...ranges] : ranges.toReversed()
       let last: KeyRows | undefined
       for (let tries = 1; ; tries++) {
-        const isWhole = yield* untilGone(groupsAfter(index, { range, direction, last }), (group) => {
+        const isWhole = yield* untilGone(groupsAfter(index, { left, direction, last }), (group) => {
           last = group
           tries = 0
         })
         if (isWhole) return
         if (tries >= BEGIN_AGAIN.most) throw BEGIN_AGAIN.lastWord?.(undefined)
+        if (last !== undefined) onMoved?.()
       }
     },
   }
 
-  /** Yields the groups of a walk after the last one that it gave, in what the index has now. */
+  /** Yields the groups of a walk after the last one that it gave, in what the index has now. Takes each range off the list that it has walked. */
   async function* groupsAfter(
     index: number,
-    { range, direction, last }: { readonly range: KeyRange; readonly direction: Direction; readonly last: KeyRows | undefined },
+    { left, direction, last }: { readonly left: KeyRange[]; readonly direction: Direction; readonly last: KeyRows | undefined },
   ): AsyncGenerator<KeyRows, void, void> {
-    const rest = last === undefined ? range : restOf(range, last.key, direction)
-    for await (const group of groupsOf(streamOf(await view(index), rest, direction), fetch)) {
-      const fresh = last === undefined ? group : withoutRowsOf(group, last, direction)
-      if (fresh.rows.length > 0) yield fresh
+    const found = await view(index)
+    for (let range = left[0]; range !== undefined; range = left[0]) {
+      const rest = last === undefined ? range : restOf(range, last.key, direction)
+      for await (const group of groupsOf(streamOf(found, rest, direction), fetch)) {
+        const fresh = last === undefined ? group : withoutRowsOf(group, last, direction)
+        if (fresh.rows.length > 0) yield fresh
+      }
+      left.shift()
     }
   }
 }
@@ -340,7 +366,10 @@ async function* groupsOf(
 
 /** Returns the part of a range from a key on. */
 function restOf(range: KeyRange, key: Uint8Array, direction: Direction): KeyRange {
-  return direction === 'up' ? { ...range, low: key } : { ...range, high: keyAfter(key) }
+  const { low, high } = range
+  if (direction === 'up') return low !== undefined && compareKeys(low, key) > 0 ? range : { ...range, low: key }
+  const to = keyAfter(key)
+  return high !== undefined && compareKeys(high, to) < 0 ? range : { ...range, high: to }
 }
 
 /** Returns a group without the rows up to the last one of another, if that is of the same key. */

@@ -160,6 +160,7 @@ const KINDS = {
   opening: { purpose: 'opening', objectId: 0x1_0008 },
   forgotten: { purpose: 'forgotten', objectId: 0x1_000c },
   subject: { purpose: 'subject', objectId: 0x1_000a },
+  cursor: { purpose: 'cursor', objectId: 0x1_000d },
   run: { purpose: 'index', objectId: 0x2_0000 },
   block: { purpose: 'index', objectId: 0x2_0001 },
 } as const

@@ -2,6 +2,7 @@
 import { VaultError } from '../errors.ts'
 import { allOf, type ColumnRef, type Condition, columnsOf, sourcesOf, splitConjuncts, typeOf } from '../expressions/condition.ts'
 import { type FilterCells, toFilter } from '../expressions/condition-filter.ts'
+import { isWholeKey } from '../index-runs/order-key.ts'
 import type { Aggregate, Filter } from '../ports/storage.ts'
 import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
@@ -10,7 +11,7 @@ import { storageAggregates } from './aggregate.ts'
 import { type Candidates, candidatesOf, candidatesOfTotals, isFoundByIndex, keysInOrder, type OrderedKeys } from './candidates.ts'
 import type { OrderTerm, Query, Source } from './query.ts'
 import type { JoinKind } from './select.ts'
-import type { ColumnRequirements } from './source-access.ts'
+import { type ColumnRequirements, guaranteedGrants, type SourceAccess } from './source-access.ts'
 
 /** How one table is read, and which of its columns are kept. */
 export interface SourcePlan {
@@ -113,7 +114,7 @@ function planSource({ query, source, conditions, joined }: SourceRequest, cells:
   return {
     source,
     asksIndexes,
-    candidates: asksIndexes ? candidatesOf(table, conditions) : NO_CANDIDATES,
+    candidates: asksIndexes ? candidatesOf(table, conditions).filter(showsNoMore(source.access)) : NO_CANDIDATES,
     requirements,
     conditions,
     filter,
@@ -122,6 +123,16 @@ function planSource({ query, source, conditions, joined }: SourceRequest, cells:
     projected: own.length === 0 ? selected : [...new Set([...selected, ...own.flatMap(({ column }) => column ?? [])])],
     projectsId: selectsId || own.some(({ column }) => column === undefined),
   }
+}
+
+/**
+ * Returns whether candidates show a caller no more than the result does. A key that is cut is of several values: with SEARCH alone, how many rows are read would
+ * say that one begins as the text which they compare.
+ */
+function showsNoMore(access: SourceAccess): (candidates: Candidates) => boolean {
+  const grants = guaranteedGrants(access)
+  return ({ column, ranges }) =>
+    grants.level(column) === 'PLAIN_TEXT' || ranges.every(({ low }) => low === undefined || isWholeKey(low))
 }
 
 const NO_CANDIDATES: readonly Candidates[] = []

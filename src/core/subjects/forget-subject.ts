@@ -62,6 +62,9 @@ const NOT_REACHED = [
   'free pages and logs of the database, until vault.purgeDisk',
 ] as const
 
+const INDEXED =
+  'keys of values in sealed indexes, until the purge that the vault begins in the background, or the end of vault.sweep or vault.compact'
+
 const FORMER = 'keyed digests of tokens as they were before rotateLookups, until finishLookups'
 
 /**
@@ -138,7 +141,11 @@ async function forgetWithin(
     tables: countsOf(found),
     files: files.length,
     ...(previous !== undefined && { previous }),
-    notReached: barrier.ring.lookupVersions.length > 1 ? [...NOT_REACHED, FORMER] : NOT_REACHED,
+    notReached: [
+      ...NOT_REACHED,
+      ...(barrier.ring.lookupVersions.length > 1 ? [FORMER] : []),
+      ...(tables.some(({ indexed }) => indexed.length > 0) ? [INDEXED] : []),
+    ],
   }
   const stored = await insertForgotten(storage, barrier, nowMs(context), { ...subject, receipt })
   return { receipt, row: stored, files }

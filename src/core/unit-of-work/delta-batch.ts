@@ -6,6 +6,17 @@ import { INDEX_RUNS } from '../schema/system-tables.ts'
 import { at, groupBy } from '../util/lists.ts'
 import type { Batch } from './unit-of-work.ts'
 
+/** What writers say of what they store in sealed indexes, to those who merge it. Nothing is waited for, and what is rolled back may be noted too. */
+export interface IndexNotes {
+  /** Notes a delta of a table that is about to be stored, and its number of changes. */
+  noteDelta(table: number, changes: number): void
+  /** Notes that a change is about to erase rows, or values, whose keys must leave the indexes. */
+  noteErased(): void
+}
+
+/** Takes what writers say where no one merges: what they store is found later. */
+export const UNNOTED: IndexNotes = { noteDelta() {}, noteErased() {} }
+
 /** The changes of a write, and the row that it has for them. */
 export interface DeltaInput {
   /** The keys of now: what waits for a commit is sealed with those of then. */
@@ -13,6 +24,7 @@ export interface DeltaInput {
   readonly table: { readonly objectId: number }
   readonly id: number
   readonly changes: readonly IndexChanges[]
+  readonly notes: Pick<IndexNotes, 'noteDelta'>
 }
 
 /** One row, which is sealed when it is read first: those of several callers of a commit become one before. */
@@ -26,8 +38,13 @@ export class DeltaBatch implements Batch {
   }
 
   get rows(): readonly NewRow[] {
-    const { to, id, table, changes } = this.input
-    this.#rows ??= [sealDelta(to, id, table, changes)]
+    if (this.#rows !== undefined) return this.#rows
+    const { to, id, table, changes, notes } = this.input
+    notes.noteDelta(
+      table.objectId,
+      changes.reduce((sum, { length }) => sum + length, 0),
+    )
+    this.#rows = [sealDelta(to, id, table, changes)]
     return this.#rows
   }
 }

@@ -46,6 +46,7 @@ import { assertOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
 import type { Administered } from './administration.ts'
 import { watchKey } from './key-watch.ts'
+import { createMergeWorker } from './merge-worker.ts'
 import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls, parseRetries, retryAborted } from './outside-calls.ts'
 import { quietLog } from './quiet-log.ts'
@@ -180,6 +181,9 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   const commits = { isAlone: lifetime.isAlone, onCommit: metrics?.committed }
   const factories = unitFactoriesOf(options, { events, catalog, log, ...commits, trackReads: trackReads(storage, live.layout) })
   const outer = outsideTransactions(storage, factories.outer)
+  const jobs = createJobs({ ...options, barrier, catalog, log })
+  const indexHeads = new HeadCache()
+  const merges = createMergeWorker({ ...options, barrier, catalog, live, log, jobs, indexHeads })
   const shared = {
     barrier,
     catalog,
@@ -191,12 +195,12 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     log,
     audit,
     processName: options.process,
-    indexHeads: new HeadCache(),
+    indexHeads,
+    indexNotes: merges.notes,
     readCosts: options.readCosts,
     readSchema: () => describeSchema(live.layout, definitionOf(live.part)),
   }
   const joined = createJoinedCalls(scheduler)
-  const jobs = createJobs({ ...options, barrier, catalog, log })
   stored.onKeys((replaced) => {
     lifetime.afterCurrent(() => stored.closeRing(replaced))
     void openings.note()
@@ -205,7 +209,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   const contextOf = (caller: Caller): SessionContext => outerContext(caller)
   const files = createVaultFiles(options, { barrier, catalog, live, log, jobs, contextOf, outside: outside.run })
   const findCredential = (keyId: string) => credentials.find(keyId)
-  const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined, findCredential }
+  const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined, findCredential, crowdedIndexes: merges }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   // What a call has changed is recorded, also if the vault is closed meanwhile.
   const contextOfCalls = (caller: Caller): SessionContext => contextIn({ ...sharedOutside, lifetime: lifetime.ofCalls }, caller)
@@ -228,7 +232,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     guard('Close failed.', async () => {
       stopWatching?.()
       jobs.stop()
-      const ended = Promise.all([lifetime.close(), files.stop()])
+      const ended = Promise.all([lifetime.close(), files.stop(), merges.stop()])
       const stopped = ended
         .then(() => openings.end())
         .then(() => factories.release())
@@ -268,9 +272,9 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     const sharedInside = { ...shared, units, lifetime: calls, ...own }
     return { as: (caller) => createSession<S>({ context: contextIn(sharedInside, parseCaller(caller)), vault: undefined }) }
   }
-  const ofSchema = createVaultSchema({ ...keyPorts, barrier })
+  const ofSchema = createVaultSchema({ ...keyPorts, barrier, indexNotes: merges.notes })
   const ofOperators = {
-    ...createVaultMaintenance({ ...shared, live, storage, whole: keyed.whole, files, outside, jobs }),
+    ...createVaultMaintenance({ ...shared, live, storage, whole: keyed.whole, files, outside, jobs, merges }),
     ...createVaultOverview({ ...shared, live, storage, files, outside }),
     ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
@@ -309,7 +313,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...ofOperators,
     ...ofSchema,
     ...createVaultDisk({ ...options, outside, jobs }),
-    ...createVaultRetention({ ...keyPorts, barrier, live, limits, files }),
+    ...createVaultRetention({ ...keyPorts, barrier, live, limits, files, merges }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
     ...createVaultSubjects({ ...shared, outside, contextOf: contextOfCalls }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),

@@ -2,15 +2,18 @@
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Where } from '../execution/find-records.ts'
+import type { ValueRange } from '../execution/where-conditions.ts'
 import type { IgnoredRecord } from '../execution/write-records.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
-import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
+import type { ColumnOrder, GetOptions, ReadOptions } from '../operations/get-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOneOptions } from '../operations/update-records.ts'
 import type { Levels } from '../redaction.ts'
 import type { ColumnDefinition, NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
+  Absence,
   ColumnName,
+  ComparedColumn,
   DeterministicColumn,
   FileColumn,
   GroupName,
@@ -22,12 +25,14 @@ import type {
   OutputValue,
   PlainFields,
   PlainValue,
+  ReadableColumn,
   ShownTokensOf,
   TableName,
   TokensOf,
   UpsertKey,
 } from '../schema/infer.ts'
 import type { Signal } from '../util/signal.ts'
+import type { ValueTypes } from '../values/column-type.ts'
 
 /** The option `fields` of a read; undefined without it. */
 export type AskedFields<O> = O extends { readonly fields: infer F } ? F : undefined
@@ -108,13 +113,28 @@ export interface SessionReadOptions<T extends TableDefinition> extends Omit<Read
 }
 
 /** Options of a read of several, with column names and look-up values checked by the compiler. */
-export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOptions, 'fields' | 'where'> {
+export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOptions, 'fields' | 'where' | 'orderBy'> {
   readonly fields?: readonly ColumnName<T>[]
-  readonly where?: SessionWhere<T>
+  readonly where?: SessionReadWhere<T>
+  readonly orderBy?: 'ASCENDING' | 'DESCENDING' | 'NONE' | ComparedColumn<T> | ColumnOrder<ComparedColumn<T>>
 }
 
 /** Options of a read page by page. `after` is where it begins. */
 export type SessionPagesOptions<T extends TableDefinition> = Omit<SessionGetOptions<T>, 'ids' | 'offset'>
+
+/** What each of some columns must have, for a read: a value, one of a list, null, or a value of a range. Names and values are checked by the compiler. */
+export type SessionReadWhere<T extends TableDefinition> =
+  string extends ColumnName<T> ? Where : { readonly [C in ReadableColumn<T>]?: ColumnWhere<T, C> }
+
+/** What a read can ask of one column. Values that are not compared are only looked up. */
+type ColumnWhere<T extends TableDefinition, C extends ColumnName<T>> =
+  | Absence<T[C]>
+  | (C extends ComparedColumn<T> | LookupColumn<T> ? SoleValue<T[C]> | readonly InputValue<T[C]>[] : never)
+  | (C extends ComparedColumn<T> ? RangeOf<T[C]['type']> : never)
+
+/** A range of values of a type. Only texts begin with a text. */
+type RangeOf<Type extends keyof ValueTypes> = Omit<ValueRange<ValueTypes[Type]['input']>, 'prefix'> &
+  (Type extends 'STRING' ? Pick<ValueRange, 'prefix'> : { readonly prefix?: never })
 
 /** The records with a value, or with one of a list, in one look-up column: its name and values are checked by the compiler. */
 export type SessionWhere<T extends TableDefinition> =

@@ -3,9 +3,11 @@ import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
+import type { Table } from '../schema/layout.ts'
 import { CATALOG } from '../schema/system-tables.ts'
 import type { Verifying } from '../verification/check-records.ts'
 import { verifyRecords } from '../verification/verify-records.ts'
+import type { MergeWorker } from './merge-worker.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Vault } from './vault.ts'
 import type { VaultFiles } from './vault-files.ts'
@@ -19,16 +21,21 @@ interface MaintenancePorts extends Verifying {
   readonly files: VaultFiles
   readonly outside: OutsideCalls
   readonly jobs: Jobs
+  readonly merges: MergeWorker
 }
 
 export function createVaultMaintenance({
   files,
   outside,
   jobs,
+  merges,
   whole,
   ...shared
-}: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'scanFiles' | 'verifyRecords'> {
+}: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'scanFiles' | 'verifyRecords' | 'compact'> {
   const { storage, barrier, live } = shared
+  /** Returns the table of a name, or all. */
+  const tablesOf = (name: string | undefined): readonly Table[] =>
+    name === undefined ? [...live.layout.tables.values()] : [requireTable(live, name)]
   return {
     ping: () =>
       outside.run('Ping failed.', async () => {
@@ -38,10 +45,13 @@ export function createVaultMaintenance({
     maintenance: () => outside.run('The list of jobs failed.', () => jobs.list()),
     scanFiles: (given) =>
       outside.watch({ verb: 'Scan', given }, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
+    compact: (given) =>
+      outside.watch({ verb: 'Compaction', given, others: ['table'] }, (watch, { table }) =>
+        merges.compact(watch, tablesOf(table)),
+      ),
     verifyRecords: (given) =>
       outside.watch({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
-        const { layout } = live
-        const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
+        const tables = tablesOf(table)
         const context = { ...shared, storage: whole, barrier: retryingBarrier(barrier) }
         return jobs.run({ kind: 'verifyRecords' }, watch, (job) => verifyRecords(context, tables, job))
       }),

@@ -17,6 +17,7 @@ import { findHeld } from '../retention/holds.ts'
 import type { KeptTime, Table } from '../schema/layout.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
+import type { MergeWorker } from './merge-worker.ts'
 import type { OutsideCalls, WatchOptions } from './outside-calls.ts'
 import type { VaultFiles } from './vault-files.ts'
 import { createVaultHolds, type HoldPorts, type VaultHolds } from './vault-holds.ts'
@@ -39,7 +40,8 @@ export interface Swept {
 export interface VaultRetention {
   /**
    * Removes what its time has passed: records and values by the rules of retention, except for those under legal hold; expired transient values, which
-   * reads never return in any case; contents of files that no record names; and credentials, an hour after they expired. Goes slice by slice, beside
+   * reads never return in any case; contents of files that no record names; credentials, an hour after they expired; and from sealed indexes the keys of what
+   * was forgotten or has expired. Goes slice by slice, beside
    * writers and other sweeps: what was removed before an abort or a kill stays removed, and the next call goes on. Each slice of records is one
    * transaction with an event `EXPIRE`. `onProgress` counts all of it. Throws `cancelled`. Source: docs/retention.md.
    */
@@ -58,6 +60,7 @@ interface RetentionPorts extends HoldPorts {
   readonly files: VaultFiles
   readonly outside: OutsideCalls
   readonly jobs: Jobs
+  readonly merges: Pick<MergeWorker, 'purge'>
   contextOf(caller: Caller): SessionContext
 }
 
@@ -69,7 +72,7 @@ export function createVaultRetention(ports: RetentionPorts): VaultRetention {
       outside.watch({ verb: 'Sweep', given }, async (watch) => {
         await jobs.sweep()
         await catalog.reload(storage)
-        return jobs.run({ kind: 'sweep' }, watch, async (job) => {
+        const swept = await jobs.run({ kind: 'sweep' }, watch, async (job): Promise<Swept> => {
           const counts = { expired: {} as Record<string, number>, held: 0 }
           const { layout } = live
           if (ports.subjectKeys !== undefined) await job.pass(unusedKeysPass(storage, { layout, nowMs: nowMs({ clock }) }))
@@ -84,6 +87,8 @@ export function createVaultRetention(ports: RetentionPorts): VaultRetention {
             credentials: await job.pass(expiredCredentialsPass(storage, { clock })),
           }
         })
+        await ports.merges.purge(watch)
+        return swept
       }),
   }
 }

@@ -1,5 +1,4 @@
 /** The stored schema of a vault, as an application plans and makes changes of it. */
-import type { Barrier } from '../barrier/barrier.ts'
 import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { Fault, fault, say } from '../errors.ts'
 import { perform } from '../execution/perform.ts'
@@ -15,7 +14,7 @@ import type { OpeningPorts } from '../schema-change/open-schema.ts'
 import { planChange } from '../schema-change/plan-change.ts'
 import { parseMoves, type SchemaMoves } from '../schema-change/schema-moves.ts'
 import type { SchemaPlan, SchemaStep } from '../schema-change/schema-plan.ts'
-import type { SchemaTarget } from '../schema-change/store-way.ts'
+import type { SchemaChangePorts, SchemaTarget } from '../schema-change/store-way.ts'
 import { toHex, toUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/memory.ts'
 import type { WatchOptions } from './outside-calls.ts'
@@ -52,7 +51,7 @@ export interface VaultSchema {
   applySchemaChange(plan: SchemaPlan, options?: ApplySchemaOptions): Promise<{ readonly generation: number }>
 }
 
-export function createVaultSchema(ports: KeyPorts & { readonly barrier: Barrier }): VaultSchema {
+export function createVaultSchema(ports: KeyPorts & Pick<SchemaChangePorts, 'barrier' | 'indexNotes'>): VaultSchema {
   const { storage, catalog, hash, outside, jobs, contextOf } = ports
   const planned = async (
     next: Schema,

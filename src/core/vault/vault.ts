@@ -121,6 +121,13 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
    * `cancelled` if the signal is aborted. `onProgress` counts the records read. Default: all tables.
    */
   verifyRecords(options?: WatchOptions & { readonly table?: TableName<S> }): Promise<RecordVerificationResult>
+  /**
+   * Merges what the sealed indexes of a table, or of all tables, consist of into one part each, which is the fastest to read. Then they have no key of a record
+   * that was deleted, or of a value that was replaced, before the call. In slices, beside writers; an abort leaves each index as it was. Vaults that stay open
+   * merge in the background: this is for processes that are short-lived, after large imports and erasures. Waits while another process merges. Records no
+   * event. Throws `not_found` for an unknown table, `aborted` if other processes kept merging, `cancelled`. `onProgress` counts entries. Default: all tables.
+   */
+  compact(options?: WatchOptions & { readonly table?: TableName<S> }): Promise<void>
   /** Verifies the audit trail; `firstFailure` locates the first failure. Reads every event, which `onProgress` counts. */
   verifyAudit(options?: WatchOptions & VerifyAuditOptions): Promise<VerificationResult>
   /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */

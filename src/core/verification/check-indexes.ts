@@ -90,12 +90,16 @@ async function findingsOf(context: Verifying, place: Place, job: Job): Promise<r
 async function checkIndex(context: Verifying, place: Place, job: Job): Promise<readonly IndexFinding[]> {
   const reader = createIndexReader({ ...context, keys: context.barrier, cache: new HeadCache() }, place.table)
   const found: IndexFinding[] = []
+  const { count } = await reader.totals(place.index.objectId, [{}])
+  let walked = 0
   for (let from = 0; from < Number.POSITIVE_INFINITY; ) {
-    const { suspects, next } = await suspectRows(context, reader, { place, from, job })
+    const { suspects, entries, next } = await suspectRows(context, reader, { place, from, job })
+    walked += entries
     append(found, await confirmRows(context, reader, { place, suspects, job }))
     from = next
   }
-  if (found.length === 0 && (await hasOtherWeights(reader, place, job))) found.push({ kind: 'unexpected_entry' })
+  if (found.length === 0 && walked !== count && (await hasOtherWeights(reader, place, job)))
+    found.push({ kind: 'unexpected_entry' })
   return found
 }
 
@@ -142,20 +146,22 @@ interface Slice {
 }
 
 /**
- * Returns the rows of which the keys of the index do not come to the sum of their own, also those that do not exist, and the first row beyond. Others write
- * meanwhile, so that they may not be wrong.
+ * Returns the rows of which the keys of the index do not come to the sum of their own, also those that do not exist, the number of their entries, and the first
+ * row beyond. Others write meanwhile, so that they may not be wrong.
  */
 async function suspectRows(
   context: Verifying,
   reader: IndexReader,
   { place, from, job }: Slice,
-): Promise<{ readonly suspects: ReadonlySet<number>; readonly next: number }> {
+): Promise<{ readonly suspects: ReadonlySet<number>; readonly entries: number; readonly next: number }> {
   const { table, index } = place
   const sums = new KeySums(from)
   const suspects = new Set<number>()
+  let count = 0
   const suspect = (row: number): void => void (suspects.size < MAX_SUSPECTS && suspects.add(row))
   for await (const entries of eachEntries(reader, index, (row) => sums.covers(row))) {
     for (const { row, key } of entries) sums.add(row, key)
+    count += entries.length
     await worked(job, entries.length)
   }
   const walk = {
@@ -174,7 +180,7 @@ async function suspectRows(
     if (rows.length < page.length) break
   }
   for (const row of sums.left()) suspect(row)
-  return { suspects, next: sums.next }
+  return { suspects, entries: count, next: sums.next }
 }
 
 /** Mixes the bytes of a key to a number that is not 0: sums of keys that are equal by chance are one in 2^32. */
@@ -241,13 +247,13 @@ async function keysOfEntries(
 /** True if the entries of an index have other weights than one each: values that came, or went, more than once. */
 async function hasOtherWeights(reader: IndexReader, { index }: Place, job: Job): Promise<boolean> {
   for (let weighing = 0; weighing < WEIGHINGS; weighing++) {
-    const before = await reader.totals(index.objectId, {})
+    const before = await reader.totals(index.objectId, [{}])
     let count = 0
     for await (const entries of eachEntries(reader, index, () => true)) {
       count += entries.length
       await worked(job, entries.length)
     }
-    const after = await reader.totals(index.objectId, {})
+    const after = await reader.totals(index.objectId, [{}])
     if (before.count !== after.count || count === after.count) return false
   }
   return true
@@ -266,7 +272,7 @@ async function* eachEntries(
   isAsked: (row: number) => boolean,
 ): AsyncGenerator<readonly Entry[]> {
   let entries: Entry[] = []
-  for await (const { key, rows } of reader.walk(objectId, {}, 'up')) {
+  for await (const { key, rows } of reader.walk(objectId, [{}], 'up')) {
     for (const row of rows) if (isAsked(row)) entries.push({ key, row })
     if (entries.length < ROWS_AT_ONCE) continue
     yield entries

@@ -80,8 +80,18 @@ it('a head has of each block what its entries come to, with sums that are exact 
     expect([...head.run.ids]).toEqual(run.blocks.map((_, id) => 2 ** 47 + id))
   }
   const [only] = written(entries, 8192).blocks
-  const small = readHead(writeSmallRun(11, only as WrittenBlock))
+  const small = readHead(writeSmallRun(11, (only as WrittenBlock).content))
   expect(small.kind === 'small' && entriesOf(small.segment)).toEqual(entries)
+})
+
+it('the length of a head says nothing but the number of its blocks', () => {
+  const lengthOf = (keys: readonly Uint8Array[]): number => {
+    const blocks = keys.map((fence, id) => ({ id, fence, entries: 9, came: 9, went: 0, sum: 0n }))
+    return writeRunHead(11, { blocks, lastKey: keys.at(-1) ?? NULL_KEY, hasSums: true }).length
+  }
+  const long = new Uint8Array(MAX_KEY_BYTES)
+  expect(lengthOf([new Uint8Array(0), NULL_KEY])).toBe(lengthOf([long, long]))
+  expect(lengthOf([NULL_KEY])).toBeLessThan(lengthOf([NULL_KEY, NULL_KEY]))
 })
 
 it('the span of a range has all blocks with such keys, and inside of it are only blocks without others', () => {

@@ -1,6 +1,7 @@
 /** Tests the limits of a query: rows, time, memory, and yielding to the event loop. */
 import { describe, expect, it } from 'vitest'
 import type { QueryContext } from '../../../src/core/queries/run-query.ts'
+import { column } from '../../../src/index.ts'
 import { answer, openQueries, type Queries } from '../../support/queries/open-queries.ts'
 import { PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
 
@@ -68,6 +69,47 @@ describe('the budget of a query', () => {
       await expect(queries.query(`SELECT ${items}`, { budget: { maxBytes: 5_000_000 } })).resolves.not.toEqual([])
     }
     await expect(queries.query(order, { budget: { maxRows: 1999 } })).rejects.toMatchObject(LIMIT)
+  })
+
+  it('says nothing of the length of what the caller does not see', async () => {
+    const shown = { redaction: 'PLAIN_TEXT' } as const
+    const tables = {
+      notes: { name: column.string(shown), team: column.string(shown), text: column.string({ redaction: 'REDACTED' }) },
+    }
+    const policy = {
+      redacted: ['ALLOW READ ON notes.name, notes.team', 'ALLOW READ ON notes.text WITH REDACTION = REDACTED'],
+      hidden: ['ALLOW READ ON notes.name, notes.team', "ALLOW READ ON notes.text WHERE team = 'mine'"],
+    }
+    const queries = await openQueries(tables, { policy })
+    await queries.insert('notes', [
+      { name: 'short', team: 'other', text: 'x' },
+      { name: 'long', team: 'other', text: 'x'.repeat(10_000) },
+    ])
+    const kept = 'SELECT * FROM notes WHERE name = $1 ORDER BY team'
+    const joined = 'SELECT b.* FROM notes a RIGHT JOIN notes b ON a.name = b.name WHERE b.name = $1 AND a.name = $1'
+    for (const role of ['redacted', 'hidden']) {
+      for (const sql of [kept, joined]) {
+        const fits = (maxBytes: number) => queries.as([role]).query(sql, { budget: { maxBytes } }, ['long'])
+        await expect(fits(1000)).resolves.toHaveLength(1)
+        await expect(fits(10)).rejects.toMatchObject(LIMIT)
+      }
+    }
+    const seen = { budget: { maxBytes: 1000 } }
+    await expect(queries.query(kept, seen, ['long'])).rejects.toMatchObject(LIMIT)
+  })
+
+  it('says nothing of how a value begins to a caller with SEARCH alone', async () => {
+    const tables = { people: { secret: column.string({ redaction: 'REDACTED', index: 'sealed' }) } }
+    const queries = await openQueries(tables, {
+      policy: { finds: ['ALLOW READ, SEARCH ON people.secret WITH REDACTION = REDACTED'] },
+    })
+    const long = 'x'.repeat(64)
+    const indexesFor = (roles: readonly string[], text: string) =>
+      queries.as(roles).explain(`SELECT count(*) FROM people WHERE secret IN ('a', '${text}')`).text.includes('sealed indexes')
+    expect(indexesFor(['finds'], 'b')).toBe(true)
+    // The key is that of all values that begin so, and all their rows count as read.
+    expect(indexesFor(['finds'], long)).toBe(false)
+    expect(indexesFor(['VAULT_OWNER'], long)).toBe(true)
   })
 
   it('ends when its signal is aborted', async () => {

@@ -33,8 +33,8 @@ async function compiled(session: Session<Clients>, id: string): Promise<void> {
   await session.updateWhere('clients', where, { phone: '1' })
   // @ts-expect-error two columns
   await session.deleteWhere('clients', { country: 'DE', email: 'ann@acme.example' })
-  // @ts-expect-error a column without a look-up, beside one
-  await session.get('clients', { where: { country: 'DE', name: 'Ann' } })
+  // @ts-expect-error a value that the column does not hold
+  await session.get('clients', { where: { country: 'DE', name: 5 } })
   // @ts-expect-error no such column
   await session.get('clients', { where: { phone: '1' } })
   const one = await session.insertOne('clients', { name: 'Ann' }, { tokenization: true })

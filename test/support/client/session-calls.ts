@@ -98,6 +98,19 @@ export async function runCalls(s: CalledSession, clerk: CalledSession): Promise<
   await note('getOne of no id', () => s.getOne('people', 'unknown'))
   await note('get by ids', () => s.get('people', { ids: [b.id, a.id] }))
   await note('get by a column', () => s.get('people', { where: { email: ['b@b.se', 'a@b.se'] } }))
+  await note('get by ranges', () =>
+    s.get('people', {
+      where: { big: { from: 9007199254740992n }, at: { to: new Date('2020-01-01T00:00:00Z') }, name: { prefix: 'A' } },
+      orderBy: { column: 'born', order: 'DESCENDING' },
+    }),
+  )
+  await note('get by null, in the order of a column', () => s.get('people', { where: { big: null }, orderBy: 'score' }))
+  await note('get by a range of nothing', () => s.get('people', { where: { big: { from: null } } as never }))
+  await note('pages in the order of a column', async () => {
+    const pages: unknown[] = []
+    for await (const { records } of s.pages('people', { orderBy: 'email', limit: 1 })) pages.push(records)
+    return pages
+  })
   await note('get by an unknown column', () => s.get('people', { where: { emial: 'b@b.se' } as never }))
   await note('get of a large page', () => s.get('people', { limit: 100 }))
   await note('get of too large a page', () => s.get('people', { limit: 100_000 }))

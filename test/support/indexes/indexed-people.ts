@@ -5,7 +5,7 @@ import { keyOfGroup, type Segment } from '../../../src/core/index-runs/segment.t
 import { indexKeys, splitKeys } from '../../../src/core/index-runs/trigrams.ts'
 import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
-import { HeadCache, readBlocks, readHeads } from '../../../src/core/sealed-index/index-rows.ts'
+import { beginningAgain, HeadCache, readBlocks, readHeads } from '../../../src/core/sealed-index/index-rows.ts'
 import { compactIndexes, type IndexedTable } from '../../../src/core/sealed-index/merge-due.ts'
 import type { MergeSizes } from '../../../src/core/sealed-index/merge-runs.ts'
 import { digestVaultId } from '../../../src/core/sealing/envelope.ts'
@@ -57,9 +57,17 @@ export async function storedTable({ storage, ring }: LooseVault, name: string): 
 
 /**
  * What the indexes of a table say in all: the weight of each row under each key of each index, by their texts. Those that add up to nothing, and those of indexes
- * that ended, are left out.
+ * that ended, are left out; with `isRaw` those that add up to nothing are not. Merges can go on meanwhile.
  */
-export async function storedKeys(vault: LooseVault, name: TableName): Promise<ReadonlyMap<string, number>> {
+export function storedKeys(
+  vault: LooseVault,
+  name: TableName,
+  { isRaw = false }: { readonly isRaw?: boolean } = {},
+): Promise<ReadonlyMap<string, number>> {
+  return beginningAgain(() => keysNow(vault, name, isRaw))
+}
+
+async function keysNow(vault: LooseVault, name: TableName, isRaw: boolean): Promise<ReadonlyMap<string, number>> {
   const { objectId, indexes } = await indexesOf(vault, name)
   const live = new Set(indexes.map((index) => index.objectId))
   const rows = rowsOf(vault)
@@ -82,7 +90,7 @@ export async function storedKeys(vault: LooseVault, name: TableName): Promise<Re
     if (head.kind === 'small') add(head.space, head.segment)
     if (head.kind === 'run') for (const block of await readBlocks(rows, [...head.run.ids])) add(head.space, block)
   }
-  return new Map([...sums].filter(([, weight]) => weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
+  return new Map([...sums].filter(([, weight]) => isRaw || weight !== 0).sort(([left], [right]) => (left < right ? -1 : 1)))
 }
 
 /** Returns the number of deltas of a table. */

@@ -25,7 +25,10 @@ export function Plan({ plan }: { readonly plan: QueryPlan }) {
             <Columns name="Ask the policy for each row" of={source.policyColumns} />
           </Fragment>
         ))}
-        <Step name={`Return at most ${plan.limit}`}>{capital(plan.strategy)}.</Step>
+        <Step name={`Return at most ${plan.limit}`}>
+          {capital(plan.strategy)}
+          {plan.order.length > 0 && `, by ${plan.order.join(', ')}`}.
+        </Step>
       </ol>
       {hidden === 0 ? null : (
         <p class="faint">
