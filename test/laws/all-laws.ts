@@ -28,6 +28,7 @@ import { keyRotation } from './key-rotation.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { loopHolds } from './loop-holds.ts'
+import { mergeKills } from './merge-kills.ts'
 import { noLeak } from './no-leak.ts'
 import { nonInterference } from './non-interference.ts'
 import { powerLoss } from './power-loss.ts'
@@ -86,6 +87,7 @@ export const ALL_LAWS: readonly Law[] = [
   contention,
   keyRotation,
   kills,
+  mergeKills,
   fileKills,
   files,
   storagesAgree,

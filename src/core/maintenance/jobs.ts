@@ -195,6 +195,13 @@ function newState(ports: JobPorts, job: JobName): JobState {
   return { job, process: ports.process, startedAt: now, renewedAt: now, leaseUntil: now + LEASE_MS, done: 0 }
 }
 
+const refusals = new WeakSet<object>()
+
+/** True for the error of an exclusive job that did not begin, because it runs already. */
+export function isRunningElsewhere(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && refusals.has(error)
+}
+
 /** Stores the row of an exclusive job, or takes over that of a run that ended early. Of two processes that do so at once, one is refused. */
 function claim(ports: JobPorts, job: JobName): Promise<RunRow> {
   const { storage } = ports
@@ -204,7 +211,11 @@ function claim(ports: JobPorts, job: JobName): Promise<RunRow> {
     // A row that does not open says nothing of a place. Its plain lease decides, so that it cannot be in the way for ever.
     const leaseUntil = before?.leaseUntil ?? Number(found?.lease_until ?? 0)
     const fresh = { ...newState(ports, job), run: toHex(ports.entropy.bytes(RUN_BYTES)) }
-    if (isLeased(leaseUntil, fresh.startedAt)) throw isRunning(job, before)
+    if (isLeased(leaseUntil, fresh.startedAt)) {
+      const refusal = isRunning(job, before)
+      refusals.add(refusal)
+      throw refusal
+    }
     const state = before?.place === undefined ? fresh : { ...before, ...fresh, done: before.done }
     const id = found?.id ?? at(await storage.reserveIds(MAINTENANCE.name, 1), 0)
     const row = { id, version: found?.version, isExclusive: true, state }

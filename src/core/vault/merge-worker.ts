@@ -5,7 +5,7 @@ import type { LiveSchema } from '../catalog/live-schema.ts'
 import { isVaultError } from '../errors.ts'
 import type { CrowdedIndexes } from '../execution/context.ts'
 import type { Job, Watch } from '../maintenance/job.ts'
-import type { Jobs } from '../maintenance/jobs.ts'
+import { isRunningElsewhere, type Jobs } from '../maintenance/jobs.ts'
 import { countMatches } from '../pace/pace.ts'
 import type { Entropy } from '../ports/crypto.ts'
 import type { Log } from '../ports/observability.ts'
@@ -101,7 +101,7 @@ export function createMergeWorker(ports: MergeWorkerPorts): MergeWorker {
         schedule.ended(began, purgeMs)
       })
     } catch (error) {
-      if (isVaultError(error, 'failed_precondition')) schedule.taken()
+      if (isRunningElsewhere(error)) schedule.taken()
       else {
         schedule.failed()
         logFailure(ports, signal, error)
@@ -149,17 +149,20 @@ export function createMergeWorker(ports: MergeWorkerPorts): MergeWorker {
     schedule.crowded.clear()
   }
 
-  /** Runs work as the job, as soon as no other process does. */
-  const exclusively = async (watch: Watch, work: (job: Job) => Promise<void>): Promise<void> => {
-    for (;;) {
-      let hasBegun = false
+  /** Runs work as the job after the calls of this process before it, and as soon as no other process does: unless what is to be done is done by then. */
+  const exclusively = (watch: Watch, work: (job: Job) => Promise<void>, isDue = async () => true): Promise<void> => {
+    const turn = lastCall.then(() => asSoonAsFree(watch, work, isDue))
+    lastCall = turn.catch(() => {})
+    return unlessAborted(watch.signal, () => turn)
+  }
+  let lastCall: Promise<void> = Promise.resolve()
+
+  const asSoonAsFree = async (watch: Watch, work: (job: Job) => Promise<void>, isDue: () => Promise<boolean>): Promise<void> => {
+    while (await unlessAborted(watch.signal, isDue)) {
       try {
-        return await jobs.run(COMPACT, watch, (job) => {
-          hasBegun = true
-          return work(job)
-        })
+        return await jobs.run(COMPACT, watch, work)
       } catch (error) {
-        if (hasBegun || !isVaultError(error, 'failed_precondition')) throw error
+        if (!isRunningElsewhere(error)) throw error
       }
       await unlessAborted(watch.signal, () => unlessAborted(signal, () => pause(timer, POLL_MS, true)))
     }
@@ -191,13 +194,15 @@ export function createMergeWorker(ports: MergeWorkerPorts): MergeWorker {
           }
         })
       }),
-    async purge(watch) {
-      if (!(await hasErased(storage))) return
-      await exclusively(watch, (job) => {
-        const between: Between = (entries) => job.turn({ rows: entries })
-        return atCurrent(ports, between, (merging) => purgeErased(merging.ports, merging.tables, isGone(ports)))
-      })
-    },
+    purge: (watch) =>
+      exclusively(
+        watch,
+        (job) => {
+          const between: Between = (entries) => job.turn({ rows: entries })
+          return atCurrent(ports, between, (merging) => purgeErased(merging.ports, merging.tables, isGone(ports)))
+        },
+        () => hasErased(storage),
+      ),
     async stop() {
       abort()
       wake()

@@ -28,6 +28,10 @@ export interface PowerLossTrial {
   readonly synchronous: 'full' | 'normal'
   /** Acknowledged requests to record. */
   readonly requests: number
+  /** The file of the process that writes. Default: that of the accounts. */
+  readonly script?: string
+  /** Opens an image, and returns what is wrong in it; a whole check takes longer. Default: compares the accounts with the lines of the ledger. */
+  readonly check?: (filename: string, lines: readonly string[], isWhole: boolean) => Promise<string[]>
 }
 
 /** Whether this machine can record: a C compiler, and a dynamic loader that preloads. */
@@ -37,7 +41,7 @@ export function canRecord(): boolean {
 
 /** Runs the trial. */
 export async function runPowerLossTrial(trial: PowerLossTrial): Promise<TrialReport> {
-  const { directory, synchronous } = trial
+  const { directory, synchronous, check = checkImage } = trial
   const random = randomFor(trial.seed)
   const calls = await record(trial)
   const disk = new Disk()
@@ -57,14 +61,20 @@ export async function runPowerLossTrial(trial: PowerLossTrial): Promise<TrialRep
     images++
     unsynced += loss.unsynced
     const lines = Buffer.concat(ledger).toString().split('\n').slice(0, -1)
-    const found = await checkImage(image, lines, images % 10 === 0)
+    const found = [...(await check(image, lines, images % 10 === 0)), ...integrityOf(image)]
     failures.push(...found.map((finding) => `call ${cut}, ${loss.policy}: ${finding}`))
   }
   return { figure: images, failures, summary: `synchronous ${synchronous}: ${calls.length} calls, ${unsynced} unsynced ones met` }
 }
 
 /** Writes until enough requests are acknowledged, and returns the recorded calls. */
-async function record({ directory, seed, synchronous, requests }: PowerLossTrial): Promise<DiskCall[]> {
+async function record({
+  directory,
+  seed,
+  synchronous,
+  requests,
+  script = 'writer-process.ts',
+}: PowerLossTrial): Promise<DiskCall[]> {
   const library = join(directory, 'capture.so')
   const source = join(import.meta.dirname, 'capture.c')
   const compiled = spawnSync('cc', ['-shared', '-fPIC', '-O2', '-o', library, source, '-ldl'], { encoding: 'utf8' })
@@ -81,7 +91,7 @@ async function record({ directory, seed, synchronous, requests }: PowerLossTrial
     writers: 3,
     acknowledgeEarly: false,
   }
-  const child = spawn(process.execPath, [builtProcess(join(import.meta.dirname, 'writer-process.ts')), JSON.stringify(options)], {
+  const child = spawn(process.execPath, [builtProcess(join(import.meta.dirname, script)), JSON.stringify(options)], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, LD_PRELOAD: library, CAPTURE_DATABASE: filename, CAPTURE_OUT: recording },
   })
@@ -112,7 +122,7 @@ async function checkImage(filename: string, lines: readonly string[], isWhole: b
       const known = nothingKnown()
       const found = await compareRound(vault, entries, known)
       if (isWhole && found.length === 0) found.push(...(await checkWhole(vault, known)))
-      return [...found, ...integrityOf(filename)]
+      return found
     } finally {
       await storage.close()
     }

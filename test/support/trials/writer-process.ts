@@ -13,6 +13,8 @@ export interface WriterProcess {
   readonly seed: string
   readonly writers: number
   readonly acknowledgeEarly: boolean
+  /** Milliseconds by which its clock is ahead, so that it takes over from one that was killed. Of merging-process.ts alone. */
+  readonly aheadMs?: number
 }
 
 const { address, ledger, name, seed, writers, acknowledgeEarly }: WriterProcess = JSON.parse(process.argv[2] ?? '')

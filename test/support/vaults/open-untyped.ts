@@ -50,6 +50,7 @@ export interface LooseSession {
     options?: Cells,
   ): Promise<{ responses: readonly { readonly ok: boolean; readonly value?: unknown }[] }>
   get(table: string, options?: Cells): Promise<{ records: LooseRead[] }>
+  pages(table: string, options?: Cells): AsyncIterable<{ records: LooseRead[] }>
   getOne(table: string, id: string, options?: Cells): Promise<LooseRead>
   delete(table: string, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
   detokenize(

@@ -1,0 +1,118 @@
+/** Trial: processes that write and merge sealed indexes are killed, or their power is lost. Indexes have the keys of the records that are there, each once. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import { INDEX_BLOCKS, INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
+import { builtProcess } from '../cli/built-command.ts'
+import { INDEXED_RULES, INDEXED_TABLES, insertPeople, wrongTables } from '../indexes/indexed-people.ts'
+import { randomFor } from '../random/seeded-random.ts'
+import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
+import { type LooseVault, openLoose, START_MS } from '../vaults/open-untyped.ts'
+import { readLedger } from './ledger.ts'
+import { runPowerLossTrial } from './power-loss-trial.ts'
+import { MAX_FAILURES, type TrialReport } from './report.ts'
+import type { WriterProcess } from './writer-process.ts'
+
+/** Where the trial runs, and how long. */
+export interface MergeTrial {
+  /** A folder for ledgers. */
+  readonly directory: string
+  readonly seed: string
+}
+
+const PROCESSES = 2
+/** Writes of each process before it is killed. */
+const WARM = 3
+/** Milliseconds after which the job of a killed process is taken over. */
+const LEASE_MS = 120_000
+const SCRIPT = 'merging-process.ts'
+
+/** Kills processes again and again. Its figure is the number of kills. */
+export async function runMergeKills({
+  directory,
+  seed,
+  address,
+  kills: wanted,
+}: MergeTrial & { readonly address: StorageAddress; readonly kills: number }): Promise<TrialReport> {
+  const random = randomFor(seed)
+  await onStorage(address, async (storage) => insertPeople(await openIndexed(storage, 0), random))
+  const failures: string[] = []
+  let [kills, writes] = [0, 0]
+  for (let round = 0; kills < wanted && failures.length < MAX_FAILURES; round++) {
+    const aheadMs = round * LEASE_MS
+    const ledgers = Array.from({ length: PROCESSES }, (_, index) => join(directory, `${round}-${index}.ledger`))
+    const children = ledgers.map((ledger, index) => {
+      const given: WriterProcess = {
+        address,
+        ledger,
+        name: `${round}.${index}`,
+        seed,
+        writers: 1,
+        acknowledgeEarly: false,
+        aheadMs,
+      }
+      const script = builtProcess(join(import.meta.dirname, SCRIPT))
+      const child = spawn(process.execPath, [script, JSON.stringify(given)], { stdio: ['ignore', 'ignore', 'inherit'] })
+      return { child, gone: once(child, 'exit'), ledger }
+    })
+    const doneIn = (ledger: string): number => readLedger(ledger).filter(({ end }) => end !== undefined).length
+    for (const { child, ledger } of children) while (child.exitCode === null && doneIn(ledger) < WARM) await pause(10)
+    for (const { child } of children) {
+      await pause(random() * 300)
+      child.kill('SIGKILL')
+      kills++
+    }
+    await Promise.all(children.map(({ gone }) => gone))
+    writes += ledgers.reduce((sum, ledger) => sum + doneIn(ledger), 0)
+    const found = await onStorage(address, (storage) => wrongIn(storage, aheadMs + LEASE_MS / 2))
+    failures.push(...found.map((finding) => `round ${round}: ${finding}`))
+  }
+  return { figure: kills, failures, summary: `${kills} kills amid merges and ${writes} writes` }
+}
+
+/** Loses power amid merges. Its figure is the number of images. */
+export function runMergePowerLoss({ directory, seed, images }: MergeTrial & { readonly images: number }): Promise<TrialReport> {
+  const check = (filename: string) =>
+    onStorage({ engine: 'sqlite', filename }, (storage) => wrongIn(storage, LEASE_MS)).catch((error: unknown) => [
+      `cannot be opened: ${String(error)}`,
+    ])
+  return runPowerLossTrial({ directory, seed, images, synchronous: 'full', requests: 60, script: SCRIPT, check })
+}
+
+async function onStorage<T>(address: StorageAddress, work: (storage: StorageHandle) => Promise<T>): Promise<T> {
+  const storage = openStorage(address)
+  try {
+    return await work(storage)
+  } finally {
+    await storage.close()
+  }
+}
+
+function openIndexed(storage: StorageHandle, aheadMs: number): Promise<LooseVault> {
+  return openLoose(storage, INDEXED_TABLES, { rules: INDEXED_RULES, clock: { ms: START_MS + aheadMs } })
+}
+
+/** What indexes say that records do not, or the other way round; and after a compaction, what is left of merges that never ended. */
+async function wrongIn(storage: StorageHandle, aheadMs: number): Promise<string[]> {
+  const vault = await openIndexed(storage, aheadMs)
+  const wrong = (await wrongTables(vault)).map((name) => `the indexes of ${name} are wrong`)
+  await vault.vault.compact()
+  wrong.push(...(await wrongTables(vault)).map((name) => `the indexes of ${name} are wrong after a compaction`))
+  return [...wrong, ...(await leftovers(storage))]
+}
+
+async function leftovers(storage: StorageHandle): Promise<string[]> {
+  const page = { order: 'asc', limit: 100_000 } as const
+  const runs = await storage.find(INDEX_RUNS.name, { kind: 'all' }, { ...page, columns: ['space'] })
+  const blocks = await storage.find(INDEX_BLOCKS.name, { kind: 'all' }, { ...page, columns: ['run'] })
+  const known = new Set(runs.map(({ id }) => id))
+  const orphans = blocks.filter(({ run }) => !known.has(Number(run))).length
+  const spaces = new Set(runs.map(({ space }) => space))
+  return [
+    ...(orphans > 0 ? [`${orphans} blocks belong to no run`] : []),
+    ...(spaces.has(0) ? ['a claim is left'] : []),
+    ...(spaces.size < runs.length ? ['an index has more than one run'] : []),
+  ]
+}
