@@ -16,7 +16,7 @@ export const checkSchema: CommandWork = async ({ loadConfig, output }) => {
   const vault = await openInMemory(config, {})
   const rows = Object.entries(vault.schema).flatMap(([table, columns]) =>
     Object.entries(columns).map(
-      ([column, { type, encrypted, redaction, lookup, index, required, unique, uniqueTogether = [], tokenKind }]) => ({
+      ([column, { type, encrypted, redaction, lookup, index, contains, required, unique, uniqueTogether = [], tokenKind }]) => ({
         table,
         column,
         type,
@@ -28,6 +28,7 @@ export const checkSchema: CommandWork = async ({ loadConfig, output }) => {
           unique ? 'unique' : '',
           ...uniqueTogether.map((names) => `unique: ${names.join(' + ')}`),
           index === undefined ? '' : `index: ${index}`,
+          contains === true ? 'index: contains' : '',
         ]
           .filter((rule) => rule !== '')
           .join(', '),

@@ -1,6 +1,7 @@
 /** Matches strings with the patterns of LIKE and ILIKE, code point by code point. */
 import { MAX_PATTERN_PIECE_LENGTH } from '../limits.ts'
 import { at as item, required } from '../util/lists.ts'
+import { foldCase } from '../values/fold-case.ts'
 
 /** A pattern that cannot be used for matching. */
 export class PatternError extends Error {}
@@ -60,6 +61,18 @@ export function fixedPieces(pattern: string, maxLength: number): readonly string
   const segments = segmentsOf(pattern, asIs)
   if (!segments.every((segment) => segment.length <= maxLength && segment.every(isSearchable))) return undefined
   return segments.map(textOf)
+}
+
+/** Returns the parts of a pattern without wildcards, as folded code points, which every match of LIKE or ILIKE has in its folded text. */
+export function foldedParts(pattern: string): readonly (readonly number[])[] {
+  return segmentsOf(pattern, foldCase).flatMap((segment) => {
+    const parts: number[][] = [[]]
+    for (const step of segment) {
+      if (step === ONE) parts.push([])
+      else parts.at(-1)?.push(step)
+    }
+    return parts
+  })
 }
 
 /** The text that every match of a pattern begins with. */
@@ -316,10 +329,4 @@ function widthOf(codePoint: number): number {
 
 function asIs(codePoint: number): number {
   return codePoint
-}
-
-/** Lower case of a code point, without a language. The one whose lower case has several, U+0130, folds to the first of them, as in PostgreSQL. */
-function foldCase(codePoint: number): number {
-  if (codePoint < 0x80) return codePoint >= 0x41 && codePoint <= 0x5a ? codePoint + 0x20 : codePoint
-  return String.fromCodePoint(codePoint).toLowerCase().codePointAt(0) ?? codePoint
 }

@@ -1,10 +1,12 @@
 /** Deltas: what one commit changed in the indexes of a table, as one sealed row. */
 import type { KeyRing } from '../ports/crypto.ts'
 import type { NewRow } from '../ports/storage.ts'
+import type { IndexKind } from '../schema/column.ts'
 import { sealEntry } from '../sealing/envelope.ts'
 import { ByteWriter, readU16, readU32 } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { EntryList, type Segment } from './segment.ts'
+import { TRIGRAM_BYTES } from './trigrams.ts'
 
 /** The first byte of the content of a row of INDEX_RUNS: what it is. A claim holds the row of a run while its blocks are written. */
 export const CONTENTS = { delta: 1, small: 2, run: 3, claim: 4, erased: 5 } as const
@@ -17,6 +19,8 @@ const PART_BYTES = 8
 const ROW_BYTES = 6
 /** The bit in the length of a key that says that the value went. */
 const WENT = 0x80
+/** In place of the length of a key: two bytes of how many keys of TRIGRAM_BYTES follow, all of one row. */
+const TRIGRAMS = 0x7f
 /** Bytes of the first buffer of a part. Most are of one row. */
 const FIRST_BYTES = 96
 
@@ -27,15 +31,21 @@ const LARGE_STEP = 4096
 /** What one write changes in the indexes of a table. */
 export class IndexChanges {
   readonly #parts = new Map<number, { readonly entries: ByteWriter; count: number }>()
+  #hasTrigrams = false
 
-  /** Notes that a row has a value with this key from now on. */
-  add(index: number, key: Uint8Array, row: number): void {
-    this.#put(index, key.length, key, row)
+  /** Notes that a row has a value with these keys from now on, as `indexKeys` returns them. */
+  add(index: number, keys: Uint8Array, row: number, kind: IndexKind = 'order'): void {
+    this.#put(index, keys, { row, kind, sign: 0 })
   }
 
-  /** Notes that a row no longer has its value with this key. */
-  remove(index: number, key: Uint8Array, row: number): void {
-    this.#put(index, key.length | WENT, key, row)
+  /** Notes that a row no longer has its value with these keys. */
+  remove(index: number, keys: Uint8Array, row: number, kind: IndexKind = 'order'): void {
+    this.#put(index, keys, { row, kind, sign: WENT })
+  }
+
+  /** True if some keys are of trigrams, whose number is about the length of the text. */
+  get hasTrigrams(): boolean {
+    return this.#hasTrigrams
   }
 
   /** Number of changes. */
@@ -54,17 +64,28 @@ export class IndexChanges {
     }
   }
 
-  #put(index: number, head: number, key: Uint8Array, row: number): void {
+  #put(
+    index: number,
+    keys: Uint8Array,
+    { row, kind, sign }: { readonly row: number; readonly kind: IndexKind; readonly sign: number },
+  ): void {
     let part = this.#parts.get(index)
     if (part === undefined) {
       part = { entries: new ByteWriter(FIRST_BYTES), count: 0 }
       this.#parts.set(index, part)
     }
     const { entries } = part
-    entries.u8(head)
-    entries.raw(key)
+    const count = kind === 'order' ? 1 : keys.length / TRIGRAM_BYTES
+    if (kind === 'order') entries.u8(keys.length | sign)
+    else {
+      this.#hasTrigrams = true
+      entries.u8(TRIGRAMS | sign)
+      entries.u8(count >>> 8)
+      entries.u8(count & 0xff)
+    }
+    entries.raw(keys)
     writeRow(entries, row)
-    part.count++
+    part.count += count
   }
 }
 
@@ -82,8 +103,8 @@ export function readRow(bytes: Uint8Array, at: number): number {
 }
 
 /** Writes zeros up to the next step of the lengths of deltas. */
-export function padToStep(out: ByteWriter): void {
-  const step = out.length <= LARGE_STEP ? SMALL_STEP : LARGE_STEP
+export function padToStep(out: ByteWriter, smallStep = SMALL_STEP): void {
+  const step = out.length <= LARGE_STEP ? smallStep : LARGE_STEP
   const padded = Math.ceil(out.length / step) * step
   out.reserve(padded - out.length)
   out.bytes.fill(0, out.length, padded)
@@ -107,7 +128,7 @@ export function sealDelta(
   out.u8(CONTENTS.delta)
   out.u32(table.objectId)
   for (const one of changes) one.writeTo(out)
-  padToStep(out)
+  padToStep(out, changes.some(({ hasTrigrams }) => hasTrigrams) ? LARGE_STEP : SMALL_STEP)
   const content = out.bytes.subarray(0, out.length)
   const row = sealRun(keys, { id, space: table.objectId, content })
   content.fill(0)
@@ -143,8 +164,18 @@ export function readDelta(content: Uint8Array): ReadonlyMap<number, Segment> {
 function readEntries(content: Uint8Array, start: number, end: number, list: EntryList): void {
   for (let at = start; at < end; ) {
     const head = required(content[at++])
-    const keyEnd = at + (head & ~WENT)
-    list.add(at, keyEnd, readRow(content, keyEnd), (head & WENT) === 0 ? 1 : -1)
-    at = keyEnd + ROW_BYTES
+    const weight = (head & WENT) === 0 ? 1 : -1
+    const length = head & ~WENT
+    if (length === TRIGRAMS) {
+      const first = at + 2
+      const keysEnd = first + readU16(content, at) * TRIGRAM_BYTES
+      const row = readRow(content, keysEnd)
+      for (let key = first; key < keysEnd; key += TRIGRAM_BYTES) list.add(key, key + TRIGRAM_BYTES, row, weight)
+      at = keysEnd + ROW_BYTES
+    } else {
+      const keyEnd = at + length
+      list.add(at, keyEnd, readRow(content, keyEnd), weight)
+      at = keyEnd + ROW_BYTES
+    }
   }
 }

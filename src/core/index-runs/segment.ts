@@ -128,12 +128,29 @@ export class EntryList {
 
   /** The indexes of the entries by key and row. Most comparisons end with the first bytes of the keys, which are compared as numbers. */
   #order(): Uint32Array {
+    const byPlace = this.#orderByPlace()
+    if (byPlace !== undefined) return byPlace
     const heads = Float64Array.from(this.#starts, (start, entry) => headOf(this.#bytes, start, this.#ends[entry] ?? 0))
     const rows = this.#rows
     return Uint32Array.from(rows, (_, entry) => entry).sort(
       (one, other) =>
         (heads[one] ?? 0) - (heads[other] ?? 0) || this.#compare(one, other) || (rows[one] ?? 0) - (rows[other] ?? 0),
     )
+  }
+
+  /** The same of keys with three bytes each, many times as fast; undefined if others are there, or if rows do not come rising. */
+  #orderByPlace(): Uint32Array | undefined {
+    const rows = this.#rows
+    for (let i = 0; i < rows.length; i++) {
+      const isRising = i === 0 || required(rows[i - 1]) <= required(rows[i])
+      if (this.#length(i) !== SHORT_BYTES || !isRising) return undefined
+    }
+    const shift = 256 ** (HEAD_BYTES - SHORT_BYTES)
+    const keys = Float64Array.from(
+      this.#starts,
+      (start, entry) => (headOf(this.#bytes, start, start + SHORT_BYTES) / shift) * PLACES + entry,
+    )
+    return Uint32Array.from(keys.sort(), (key) => key % PLACES)
   }
 
   #compare(one: number, other: number): number {
@@ -149,6 +166,10 @@ export class EntryList {
 
 /** Bytes of a key that `headOf` has: as many as a number is exact for. */
 const HEAD_BYTES = 6
+/** Bytes of keys that are sorted with their place as one number. */
+const SHORT_BYTES = 3
+/** More than the entries of a list. With a short key it is a number that is exact. */
+const PLACES = 2 ** 29
 
 /** Returns the first bytes of a key as a number that orders as they do. */
 export function headOf(bytes: Uint8Array, start: number, end: number): number {

@@ -2,6 +2,7 @@
 import { EVERY_KEY, type KeyRanges } from '../index-runs/key-ranges.ts'
 import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { Candidates, OrderedKeys } from '../sql/candidates.ts'
+import { at } from '../util/lists.ts'
 
 /** What reading costs, in microseconds. */
 export interface ReadCosts {
@@ -32,9 +33,18 @@ const GIVES_UP = 0.25
 /** Rows that are read in any case. */
 const MIN_ROWS = 2000
 
+/** Lists of keys of which rows must have one each, that are read at most. */
+const MAX_LISTS = 4
+/** How many times as long as the shortest list one may be. A row by its id costs about as much as so many entries, and not all are left out. */
+const MAX_LONGER = 8
+/** The part of rows that each list leaves: what is written together is found together. */
+const LEFT = 0.5
+
 /** What candidates are taken to come to. */
 interface Estimate {
   readonly candidates: Candidates
+  /** The ranges to read, of each of which a row must have a key. */
+  readonly lists: readonly [KeyRanges, ...KeyRanges[]]
   /** How many entries are read for them. */
   readonly entries: number
   /** How many rows they are: at most, and at least, as far as it is known. */
@@ -53,12 +63,23 @@ export async function candidateRows(
 ): Promise<Float64Array | undefined> {
   const best = await cheapest({ indexes, costs }, candidates, wanted)
   if (best === undefined) return undefined
-  const { index, ranges, tests } = best.candidates
-  const all = (await indexes.estimate(index.objectId, EVERY_KEY)).most
+  const { index, tests, everyRow } = best.candidates
+  const all = (await indexes.estimate(index.objectId, everyRow)).most
   const costOfScan = (rows: number): number => Math.min(all, (wanted * all) / Math.max(rows, 1)) * costs.scannedRow
   if (costOf(costs, { ...best, rows: best.leastRows }, wanted) > costOfScan(best.leastRows)) return undefined
-  const found = await indexes.candidates(index.objectId, ranges, tests)
+  const [first, ...others] = best.lists
+  let found = await indexes.candidates(index.objectId, first, tests)
+  for (const ranges of others) found = inBoth(found, await indexes.candidates(index.objectId, ranges, tests))
   return Math.min(found.length, wanted) * costs.foundRow > costOfScan(found.length) ? undefined : found
+}
+
+/** Returns what is in both of two rising lists. */
+function inBoth(one: Float64Array, other: Float64Array): Float64Array {
+  let at = 0
+  return one.filter((row) => {
+    while ((other[at] ?? row) < row) at++
+    return other[at] === row
+  })
 }
 
 /** Returns how many rows to read at most in the order of an index, of which `wanted` end the reading; 0 if reading all rows and sorting them costs less. */
@@ -86,14 +107,30 @@ async function cheapest(
 ): Promise<Estimate | undefined> {
   let best: Estimate | undefined
   for (const candidates of all) {
-    const { least, most: entries } = await indexes.estimate(candidates.index.objectId, candidates.ranges)
+    const one = await estimateOf(indexes, candidates)
     // It has too many parts to be read.
-    if (entries === Number.POSITIVE_INFINITY) continue
-    const part = candidates.tests.length > 0 && !candidates.isExact ? MATCHING : 1
-    const one = { candidates, entries, rows: entries * part, leastRows: least * part }
+    if (one.entries === Number.POSITIVE_INFINITY) continue
     if (best === undefined || costOf(costs, one, wanted) < costOf(costs, best, wanted)) best = one
   }
   return best
+}
+
+/** Estimates candidates by those of their lists that are shortest. */
+async function estimateOf(indexes: IndexReader, candidates: Candidates): Promise<Estimate> {
+  const { index, ranges, others, tests, isExact } = candidates
+  const all = [ranges, ...others]
+  const bounds = await indexes.estimates(index.objectId, all)
+  const sorted = all.map((list, position) => ({ list, ...at(bounds, position) })).sort((one, other) => one.most - other.most)
+  const shortest = at(sorted, 0)
+  const more = sorted.slice(1, MAX_LISTS).filter(({ most }) => most <= shortest.most * MAX_LONGER)
+  const part = tests.length > 0 && !isExact ? MATCHING : LEFT ** more.length
+  return {
+    candidates,
+    lists: [shortest.list, ...more.map(({ list }) => list)],
+    entries: more.reduce((sum, { most }) => sum + most, shortest.most),
+    rows: shortest.most * part,
+    leastRows: shortest.least * part,
+  }
 }
 
 /** Returns how many rows have a key in the ranges, at most. */

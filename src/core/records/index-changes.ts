@@ -5,7 +5,7 @@ import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { isVaultError } from '../errors.ts'
 import { IndexChanges } from '../index-runs/delta.ts'
 import { sealErased } from '../index-runs/erased-rows.ts'
-import { orderKey } from '../index-runs/order-key.ts'
+import { indexKeys } from '../index-runs/trigrams.ts'
 import type { Patch, Row, StorageReads } from '../ports/storage.ts'
 import { IS_INDEXED } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
@@ -53,7 +53,8 @@ export function changesOfNew({ indexed }: Table, records: readonly Values[], ids
   for (const { column, index } of indexed) {
     const { type, position } = column
     for (let row = 0; row < ids.length; row++) {
-      changes.add(index.objectId, orderKey(type, records[row]?.[position] ?? null), at(ids, row))
+      const keys = indexKeys(index.kind, type, records[row]?.[position] ?? null)
+      changes.add(index.objectId, keys, at(ids, row), index.kind)
     }
   }
   return changes
@@ -82,10 +83,11 @@ export class OverwrittenKeys {
     for (const { column, index } of this.#table.indexed) {
       const value = values[column.position]
       if (value === undefined) continue
-      const key = orderKey(column.type, value)
-      if (row[index.cell] === IS_INDEXED) this.changes.remove(index.objectId, orderKey(column.type, cursor.value(column)), row.id)
-      else this.#marksSome = true
-      this.changes.add(index.objectId, key, row.id)
+      if (row[index.cell] === IS_INDEXED) {
+        const old = indexKeys(index.kind, column.type, cursor.value(column))
+        this.changes.remove(index.objectId, old, row.id, index.kind)
+      } else this.#marksSome = true
+      this.changes.add(index.objectId, indexKeys(index.kind, column.type, value), row.id, index.kind)
     }
   }
 
@@ -117,7 +119,8 @@ export function changesOfDeleted(
       continue
     }
     for (const { column, index } of table.indexed) {
-      if (row[index.cell] === IS_INDEXED) changes.remove(index.objectId, orderKey(column.type, cursor.value(column)), row.id)
+      if (row[index.cell] !== IS_INDEXED) continue
+      changes.remove(index.objectId, indexKeys(index.kind, column.type, cursor.value(column)), row.id, index.kind)
     }
   }
   return { changes, unread }

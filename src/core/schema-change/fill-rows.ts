@@ -9,13 +9,13 @@ import type { Job, MaintenancePass } from '../maintenance/job.ts'
 import type { Cell, Patch, Row, Storage } from '../ports/storage.ts'
 import { lostOf, type PassPlace, rowPass, untilPatched } from '../rotation/row-pass.ts'
 import { type Column, IS_INDEXED } from '../schema/column-layout.ts'
-import type { Table } from '../schema/layout.ts'
+import type { IndexedColumn, Table } from '../schema/layout.ts'
 import { type IndexNotes, UNNOTED } from '../unit-of-work/delta-batch.ts'
 import { attempt } from '../util/attempt.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { readValues } from './inspect-rows.ts'
-import { missingKeys, type NewKey, storeKeys } from './sealed-indexes.ts'
+import { missingKeys, type NewKeys, storeKeys } from './sealed-indexes.ts'
 
 /** A physical column whose cells are computed from what a row has. A part with a derived cell of its own gives one of these. */
 export interface FilledCell {
@@ -43,8 +43,8 @@ export function digestCells(barrier: Barrier, columns: readonly Column[]): Fille
 export interface Filling extends PassPlace {
   readonly table: Table
   readonly cells: readonly FilledCell[]
-  /** Columns whose sealed index gets the rows that it does not have. */
-  readonly indexes: readonly Column[]
+  /** Sealed indexes that get the rows that they do not have. */
+  readonly indexes: readonly IndexedColumn[]
   /** Columns that must have a value. */
   readonly required: readonly Column[]
   /** Columns with digests, whose normalizers must leave something of their texts. */
@@ -72,7 +72,7 @@ const MAX_ROWS = 256
 
 /** A patch, and the keys that its row gets in sealed indexes. */
 interface FillPatch extends Patch {
-  readonly keys?: readonly NewKey[]
+  readonly keys?: readonly NewKeys[]
 }
 
 /**
@@ -82,7 +82,9 @@ interface FillPatch extends Patch {
 export function fillPass(ports: FillPorts, job: Job, filling: Filling): MaintenancePass {
   const { barrier } = ports
   const { table, cells, indexes, required, keyed, counts, placeAt } = filling
-  const columns = [...new Set([...cells.flatMap((one) => one.columns), ...indexes, ...required, ...keyed])]
+  const columns = [
+    ...new Set([...cells.flatMap((one) => one.columns), ...indexes.map(({ column }) => column), ...required, ...keyed]),
+  ]
   return slices(ports, job, {
     table,
     after: filling.after,
@@ -102,7 +104,7 @@ export function fillPass(ports: FillPorts, job: Job, filling: Filling): Maintena
         const set = filled.filter(({ cell, cells: of }) => !isCell(row[cell], at(of, index)))
         const keys = missingKeys(indexes, row, (column) => valuesOf(column)[index])
         if (set.length + keys.length === 0) return []
-        const marks = keys.map(({ cell }) => [cell, IS_INDEXED] as const)
+        const marks = keys.map(({ index: { cell } }) => [cell, IS_INDEXED] as const)
         const stored = [...set.map(({ cell, cells: of }) => [cell, at(of, index)] as const), ...marks]
         return [{ ...patchOf(row, Object.fromEntries(stored)), keys }]
       })

@@ -2,10 +2,10 @@
 import { say } from '../errors.ts'
 import type { PhysicalIndex } from '../ports/storage.ts'
 import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
-import type { ColumnDefinition } from '../schema/column.ts'
+import { type ColumnDefinition, sealedKinds } from '../schema/column.ts'
 import type { Column } from '../schema/column-layout.ts'
 import type { Schema } from '../schema/define-schema.ts'
-import { KEPT, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
+import { type IndexedColumn, KEPT, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
 import { present } from '../util/lists.ts'
@@ -33,8 +33,8 @@ export interface TableChange {
   readonly table: Table
   /** Columns that get digests. */
   readonly fills: readonly Column[]
-  /** Columns that get sealed indexes, also new ones: an index has the rows without a value too. */
-  readonly indexes: readonly Column[]
+  /** Sealed indexes that columns get, also new ones: an index has the rows without a value too. */
+  readonly indexes: readonly IndexedColumn[]
   /** Rules of retention that get the times of existing rows. */
   readonly keeps: readonly KeptTime[]
   /** Existing columns that become required. */
@@ -178,12 +178,13 @@ function changedTables(
     const was = before.tables.get(table.name)
     const marks = stored.tables[table.name]
     if (was === undefined || marks === undefined) return []
-    const isIndexed = ({ name, writtenIndex }: Column) =>
-      writtenIndex !== undefined && target.tables[table.name]?.columns[name]?.definition.index === 'sealed'
-    const had = new Set(was.columns.flatMap(({ digest, index }) => present([digest, index?.cell])))
-    const has = new Set(
-      table.columns.flatMap((column) => present([column.digest, isIndexed(column) ? column.writtenIndex?.cell : undefined])),
-    )
+    const isAsked = (columns: CatalogTable['columns'] | undefined, { column: { name }, index: { kind } }: IndexedColumn) =>
+      sealedKinds(columns?.[name]?.definition ?? {}).includes(kind)
+    const indexed = table.columns
+      .flatMap((column) => column.writtenIndexes.map((index) => ({ column, index })))
+      .filter((one) => isAsked(target.tables[table.name]?.columns, one))
+    const had = new Set(was.columns.flatMap(({ digest, index, contains }) => present([digest, index?.cell, contains?.cell])))
+    const has = new Set([...present(table.columns.map(({ digest }) => digest)), ...indexed.map(({ index }) => index.cell)])
     const times = new Set(was.kept.map(({ cell }) => cell))
     const change: TableChange = {
       was,
@@ -191,10 +192,10 @@ function changedTables(
       fills: table.columns.filter(
         ({ name, digest }) => digest !== undefined && !had.has(digest) && marks.columns[name] !== undefined,
       ),
-      indexes: table.columns.filter((column) => {
-        const cell = column.writtenIndex?.cell ?? ''
-        const isFilling = marks.columns[column.name]?.definition.index === 'sealed' && marks.filling?.includes(cell) === true
-        return isIndexed(column) && !had.has(cell) && !(isFilling && isOpening)
+      indexes: indexed.filter((one) => {
+        const { cell } = one.index
+        const isFilling = isAsked(marks.columns, one) && marks.filling?.includes(cell) === true
+        return !had.has(cell) && !(isFilling && isOpening)
       }),
       keeps: table.kept.filter(({ cell, isFilling }) => !times.has(cell) || (isFilling && !isOpening)),
       requires: table.columns.filter(({ name }) => {
@@ -255,7 +256,7 @@ function waitingColumns({ was, table, fills, indexes, requires, builds }: TableC
   const indexed = table.columns.filter(({ name, digest = '', plain = '' }) =>
     builds.some(({ columns }) => was.byName.has(name) && (columns.includes(digest) || columns.includes(plain))),
   )
-  return new Set([...fills, ...indexes, ...requires, ...indexed].map(({ name }) => name))
+  return new Set([...fills, ...indexes.map(({ column }) => column), ...requires, ...indexed].map(({ name }) => name))
 }
 
 function filledCells(change: TableChange | undefined): string[] {
@@ -263,7 +264,7 @@ function filledCells(change: TableChange | undefined): string[] {
     ? []
     : [
         ...change.fills.flatMap(({ digest }) => digest ?? []),
-        ...change.indexes.flatMap(({ writtenIndex }) => writtenIndex?.cell ?? []),
+        ...change.indexes.map(({ index }) => index.cell),
         ...change.keeps.map(({ cell }) => cell),
       ]
 }

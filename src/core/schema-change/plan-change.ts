@@ -84,7 +84,7 @@ function stepsOf(change: TableChange, rows: number, isSerial: boolean): SchemaSt
     })),
     ...requires.map((column) => step('check', column.name, REQUIRED, READ_US)),
     ...fills.map((column) => step('fill', column.name, 'digests are stored', FILL_US)),
-    ...indexes.map((column) => step('fill', column.name, 'its values are stored in a sealed index', FILL_US)),
+    ...indexes.map(({ column }) => step('fill', column.name, 'its values are stored in a sealed index', FILL_US)),
     ...keeps.map(({ column }) => step('fill', column?.name, 'times of retention are stored', FILL_US)),
     ...(seals ? [step('fill', undefined, 'records are sealed with keys of their subjects', FILL_US)] : []),
     ...builds.map(({ columns, unique }) =>
@@ -112,7 +112,7 @@ function nameOfCell({ table }: TableChange, cell: string): string {
 
 /** Returns the name of the column whose sealed index has a cell; undefined when it has ended. */
 function indexedColumn({ table }: TableChange, cell: string): string | undefined {
-  return table.columns.find(({ writtenIndex }) => writtenIndex?.cell === cell)?.name
+  return table.indexed.find(({ index }) => index.cell === cell)?.column.name
 }
 
 /** Returns what can be said without reading a record. */

@@ -10,7 +10,7 @@ import {
   hiddenOf,
   nextOrdinal,
 } from '../schema/catalog-schema.ts'
-import { type ColumnDefinition, isTransient, tokenOf } from '../schema/column.ts'
+import { type ColumnDefinition, isTransient, sealedKinds, tokenOf } from '../schema/column.ts'
 import { hashOf } from '../schema/column-layout.ts'
 import { type ConverterName, possibleConverters, widening } from '../schema/converters.ts'
 import { layoutSchema } from '../schema/layout.ts'
@@ -72,18 +72,14 @@ function refusalOf(schema: CatalogSchema, changing: Changing): Sentence | undefi
   if (former !== undefined) return say`${what}: its former tokens still resolve. End them first, with the move finish.`
   if (is.required === true && was.required !== true)
     return say`${what} together with required. Require it in a change of its own.`
-  if (stored.index !== undefined && (was.type !== is.type || options.includes('encrypted')))
+  if (stored.indexes !== undefined && (was.type !== is.type || options.includes('encrypted')))
     return say`${what} while it has a sealed index. Drop the index first, in a change of its own.`
-  if (isSealed(was) !== isSealed(is))
+  if (!isSame(sealedKinds(was), sealedKinds(is)))
     return say`${what} together with its sealed index. Add or drop the index in a change of its own.`
   if (isRuled(schema, changing)) return say`${what}: a rule of the schema is about it. Leave it out of the rule first.`
   if (was.type !== is.type) return typeRefusal(what, changing)
   if (options.includes('scale')) return say`${what}: stored numbers have the digits of it. Add another column.`
   return named === undefined ? undefined : say`${what} with a converter, which is for another type.`
-}
-
-function isSealed({ index }: ColumnDefinition): boolean {
-  return index === 'sealed'
 }
 
 /** True if a rule that has cells of its own names the column. */
@@ -225,7 +221,7 @@ function goneTable(schema: CatalogSchema, name: string, table: CatalogTable) {
     objectIds: [
       table.objectId,
       ...columns.map(({ objectId }) => objectId),
-      ...Object.values(table.columns).flatMap(({ index }) => index ?? []),
+      ...Object.values(table.columns).flatMap(({ indexes = {} }) => Object.values(indexes)),
       ...(table.gone ?? []).map(({ objectId }) => objectId),
     ],
     holdsFiles: columns.some(({ definition }) => definition.type === 'FILE'),
@@ -236,14 +232,14 @@ function goneTable(schema: CatalogSchema, name: string, table: CatalogTable) {
 function withGone(
   schema: CatalogSchema,
   { table: name, column }: Required<SchemaPlace>,
-  columns: readonly Pick<CatalogColumn, 'objectId' | 'ordinal' | 'definition' | 'index'>[],
+  columns: readonly Pick<CatalogColumn, 'objectId' | 'ordinal' | 'definition' | 'indexes'>[],
 ): CatalogSchema {
   return withTable(schema, name, (table) => {
     const bornTable = table.formerly?.[0] ?? name
     const born = table.columns[column]?.formerly?.[0] ?? column
     const gone = columns.map((one): GoneColumn => {
-      const { objectId, ordinal, definition, index } = one
-      const only = { objectId, ordinal, definition, formerly: [born], ...(index !== undefined && { index }) }
+      const { objectId, ordinal, definition, indexes } = one
+      const only = { objectId, ordinal, definition, formerly: [born], ...(indexes !== undefined && { indexes }) }
       const alone = { ...table, gone: [], columns: { [column]: only } }
       const physical = layoutSchema({ ...schema, rules: {}, tables: { [name]: alone } }).tables.get(name)?.physical
       const cells = (physical?.columns ?? []).slice(1).map(({ name: cell, type }) => ({ name: cell, type }))

@@ -5,7 +5,7 @@ import { MAX_OBJECT_IDS } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex } from '../ports/storage.ts'
 import type { ColumnHash } from '../sealing/cell-layout.ts'
 import { required } from '../util/lists.ts'
-import { type ColumnDefinition, isTransient, type SchemaDefinition, tokenOf } from './column.ts'
+import { type ColumnDefinition, type IndexKind, isTransient, type SchemaDefinition, sealedKinds, tokenOf } from './column.ts'
 import type { ConverterName } from './converters.ts'
 import { type Renaming, renameRules } from './rename-rules.ts'
 import { retentionOf } from './retention.ts'
@@ -32,10 +32,10 @@ export interface CatalogColumn extends Named {
   /** What readers and writers go by. */
   readonly definition: ColumnDefinition
   /**
-   * Object id of the sealed index that writers keep; absent without one. Readers go by the definition: while a change of the schema fills or ends an index,
-   * it has the number alone.
+   * Object ids of the sealed indexes that writers keep; absent without one. Readers go by the definition: while a change of the schema fills or ends an
+   * index, it has the number alone.
    */
-  readonly index?: number
+  readonly indexes?: { readonly [Kind in IndexKind]?: number }
   /** True while a change of the schema makes it required: writers must give a value, and older records can lack one. */
   readonly requiring?: true
   /** What takes its place when a change of the schema has filled it. Writers store the cells of both. */
@@ -140,8 +140,9 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
         objectId: nextObjectId++,
         ordinal: ordinal++,
       }
-      const isNew = after.index === 'sealed' && was.index === undefined
-      assigned[column] = { ...was, definition: after, ...(isNew && { index: nextObjectId++ }) }
+      const added = sealedKinds(after).filter((kind) => was.indexes?.[kind] === undefined)
+      const indexes = { ...was.indexes, ...Object.fromEntries(added.map((kind) => [kind, nextObjectId++])) }
+      assigned[column] = { ...was, definition: after, ...(added.length > 0 && { indexes }) }
     }
     const isGrown = before > 0 && ordinal > before
     const grownAt = isGrown ? [...(old.grownAt ?? []), before] : old.grownAt

@@ -13,10 +13,11 @@ import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import { type CatalogColumn, isRequired } from './catalog-schema.ts'
-import { type FileOptions, hasDigest, normalizersOf, tokenOf, typeOf } from './column.ts'
+import { type FileOptions, hasDigest, type IndexKind, normalizersOf, sealedKinds, tokenOf, typeOf } from './column.ts'
 
 /** A sealed index of a column. */
 export interface ColumnIndex {
+  readonly kind: IndexKind
   /** Its object id: another one if it is dropped and added again. */
   readonly objectId: number
   /** Physical column of the table: IS_INDEXED in a row whose value the index has, null in one that was stored before the index was added. */
@@ -79,10 +80,12 @@ export interface Column {
   readonly file: FileRules | undefined
   /** Physical column with an index for equality; undefined if there is none. */
   readonly lookup: string | undefined
-  /** The sealed index by which values are found; undefined if there is none. */
+  /** The sealed index by which values are found in order; undefined if there is none. */
   readonly index: ColumnIndex | undefined
-  /** The sealed index that writers keep: also while a change of the schema fills it, and nothing is looked up by it. */
-  readonly writtenIndex: ColumnIndex | undefined
+  /** The sealed index by which texts are found that contain one; undefined if there is none. */
+  readonly contains: ColumnIndex | undefined
+  /** The sealed indexes that writers keep: also while a change of the schema fills one, and nothing is looked up by it. */
+  readonly writtenIndexes: readonly ColumnIndex[]
 }
 
 /** What the files of a column must be. */
@@ -112,6 +115,14 @@ export function indexOfCell(cell: string): number | undefined {
   return cell.startsWith(INDEXED) ? Number(cell.slice(INDEXED.length)) : undefined
 }
 
+/** Returns the sealed indexes of a column that writers keep. */
+function indexesOf({ indexes = {} }: Pick<CatalogColumn, 'indexes'>): readonly ColumnIndex[] {
+  return (['order', 'contains'] as const).flatMap((kind) => {
+    const objectId = indexes[kind]
+    return objectId === undefined ? [] : { kind, objectId, cell: indexCell(objectId) }
+  })
+}
+
 /** Number of characters of a name in a physical name: PostgreSQL cuts names at 63 bytes. */
 export const NAME_PART_LENGTH = 48
 
@@ -137,8 +148,9 @@ export function layoutColumn(
   const digestName = `digest_${part}`
   const digest = isDigested ? digestName : undefined
   const writtenDigest = isDigested || one.filling.includes(digestName) ? digestName : undefined
-  const writtenIndex = one.index === undefined ? undefined : { objectId: one.index, cell: indexCell(one.index) }
-  const isUsed = definition.index === 'sealed' && writtenIndex !== undefined && !one.filling.includes(writtenIndex.cell)
+  const writtenIndexes = indexesOf(one)
+  const usedKinds = sealedKinds(definition)
+  const used = writtenIndexes.filter(({ kind, cell }) => usedKinds.includes(kind) && !one.filling.includes(cell))
   return {
     name,
     position,
@@ -169,8 +181,9 @@ export function layoutColumn(
     digestLength: digestLength(token),
     file: definition.type === 'FILE' ? fileRulesOf(definition) : undefined,
     lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
-    index: isUsed ? writtenIndex : undefined,
-    writtenIndex,
+    index: used.find(({ kind }) => kind === 'order'),
+    contains: used.find(({ kind }) => kind === 'contains'),
+    writtenIndexes,
   }
 }
 

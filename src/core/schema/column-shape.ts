@@ -32,11 +32,22 @@ const tokenShape = z.union(
   `must be ${inWords(plainKinds)}, or a kind with its options, such as { kind: 'formatPreserving', format: 'card' }`,
 )
 
+const sealedShape = z.strictObject({
+  sealed: z
+    .array(z.enum(['order', 'contains']))
+    .refine(
+      (kinds) => ['order', 'contains', 'order,contains'].includes(kinds.join()),
+      "must be ['order'], ['order', 'contains'] or ['contains']",
+    ),
+})
+
 const common = {
   required: z.boolean().optional(),
   unique: z.boolean().optional(),
   encrypted: z.boolean().optional(),
-  index: z.union([z.boolean(), z.literal('sealed')], "must be true, false or 'sealed'").optional(),
+  index: z
+    .union([z.boolean(), z.literal('sealed'), sealedShape], "must be true, false, 'sealed' or { sealed: ['order', 'contains'] }")
+    .optional(),
   searchable: z.boolean().optional(),
   redaction: z.enum(REDACTION_LEVELS).optional(),
   mask: maskShape.optional(),

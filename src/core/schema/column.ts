@@ -21,7 +21,7 @@ type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void 
 export type TokenSettings = { readonly kind?: TokenKindName } & Partial<AnyTokenOptions>
 
 /** Returns the token definition of a column as an object, also of one that is given by name. Without members if the column has no tokens. */
-export function tokenOf({ token }: CommonOptions): TokenSettings {
+export function tokenOf({ token }: Pick<CommonOptions, 'token'>): TokenSettings {
   return typeof token === 'string' ? { kind: token } : (token ?? {})
 }
 
@@ -38,9 +38,9 @@ export interface CommonOptions {
   readonly encrypted?: boolean
   /**
    * Whether a column has an index. Default false. `true` is for a plain column: the database has it. `'sealed'` is for an encrypted column of any type but
-   * JSON, ARRAY and FILE: the vault keeps it, sealed.
+   * JSON, ARRAY and FILE: the vault keeps it, sealed. It is the short form of `{ sealed: ['order'] }`.
    */
-  readonly index?: boolean | 'sealed'
+  readonly index?: boolean | 'sealed' | { readonly sealed: readonly ['order'] }
   /** Whether an encrypted column stores a digest of each value, for lookups by equality. Default false. Add it later in the same way as `unique`. */
   readonly searchable?: boolean
   /** The level for `DEFAULT`. Default REDACTED. */
@@ -55,11 +55,22 @@ export interface CommonOptions {
   readonly requires?: readonly Requirement[]
 }
 
+/** What a sealed index finds: ranges of values and their order, or texts by a part of them. */
+export type IndexKind = 'order' | 'contains'
+
+/** Returns which sealed indexes a definition asks for. */
+export function sealedKinds({ index }: { readonly index?: StringOptions['index'] }): readonly IndexKind[] {
+  if (index === 'sealed') return ['order']
+  return typeof index === 'object' ? index.sealed : []
+}
+
 /** What a column can require of a caller. */
 export type Requirement = 'purpose'
 
 /** Options of a STRING column. Lengths count code points. */
-export interface StringOptions extends CommonOptions {
+export interface StringOptions extends Omit<CommonOptions, 'index'> {
+  /** As of every column. With `'contains'` also an index of what texts contain, for patterns such as `'%abc%'`. */
+  readonly index?: CommonOptions['index'] | { readonly sealed: readonly ['order', 'contains'] | readonly ['contains'] }
   /** RE2 pattern that the whole text must match. */
   readonly pattern?: string
   /** Maximum length. */

@@ -14,6 +14,7 @@ import {
   isTransient,
   normalizersOf,
   type SchemaDefinition,
+  sealedKinds,
   type TableDefinition,
   tokenOf,
   typeOf,
@@ -225,8 +226,10 @@ function indexClash(definition: ColumnDefinition): string | undefined {
   const plain = definition.encrypted === false
   if (!plain && definition.index === true)
     return "index: true is for plain columns; set searchable: true, or index: 'sealed', on an encrypted column"
-  if (definition.index !== 'sealed') return undefined
+  if (sealedKinds(definition).length === 0) return undefined
   if (plain) return "index: 'sealed' is for encrypted columns; set index: true on a plain column"
+  if (sealedKinds(definition).includes('contains') && definition.type !== 'STRING')
+    return "an index of what a value contains is for STRING columns; set index: 'sealed'"
   if (!isComparable(typeOf(definition)))
     return `${typesThat((one) => !isComparable(one), 'and')} columns have no order, which an index needs; remove index`
   if (isTransient(definition)) return 'a transient column has no index, which would outlive its values; remove index'

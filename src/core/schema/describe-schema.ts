@@ -18,8 +18,10 @@ export interface ColumnDescription {
   readonly encrypted: boolean
   /** True if a read can look up records by values of the column. */
   readonly lookup: boolean
-  /** Only of a column with a sealed index. */
+  /** Only of a column with a sealed index of its values in order. */
   readonly index?: 'sealed'
+  /** Only of a column with a sealed index of what its texts contain. */
+  readonly contains?: true
   /** The level for `DEFAULT`. */
   readonly redaction: RedactionLevel
   /** True if MASKED differs from REDACTED. */
@@ -63,7 +65,7 @@ export function describeSchema({ tables }: Pick<Layout, 'tables'>, definitions: 
 }
 
 function describeColumn(column: Column, definition: ColumnDefinition | undefined): ColumnDescription {
-  const { type, required, unique, plain, lookup, index, level, mask, token, group, file } = column
+  const { type, required, unique, plain, lookup, index, contains, level, mask, token, group, file } = column
   const members = {
     type: type.name,
     required,
@@ -71,6 +73,7 @@ function describeColumn(column: Column, definition: ColumnDefinition | undefined
     encrypted: plain === undefined,
     lookup: lookup !== undefined,
     ...(index !== undefined && { index: 'sealed' as const }),
+    ...(contains !== undefined && { contains: true as const }),
     redaction: level,
     masked: mask !== undefined,
     ...presentOnly({ requires: definition?.requires, tokenKind: token?.name, columnGroup: group }),

@@ -36,7 +36,7 @@ export interface UniqueKey {
   readonly names: readonly string[]
 }
 
-/** A column with a sealed index. The position of one that the schema of this process leaves out is -1: no record has a value of it here. */
+/** A sealed index of a column. The position of one that the schema of this process leaves out is -1: no record has a value of it here. */
 export interface IndexedColumn {
   readonly column: Column
   readonly index: ColumnIndex
@@ -168,10 +168,10 @@ function layoutTable(name: string, definition: CatalogTable, { rules, owner, sto
     const tokenPosition = one.definition.token === undefined ? -1 : tokens++
     return layoutColumn(born, column, { ...one, filling, position: positions++, tokenPosition, origin })
   }
-  // The index of a column that was erased is gone with it.
+  // The indexes of a column that was erased are gone with it.
   const isErased = ({ objectId }: CatalogColumn) => stored?.columns.every((column) => column.objectId !== objectId) === true
-  const columns = Object.entries(definition.columns).map(([column, { index, ...one }]) =>
-    layout(column, index === undefined || isErased(one) ? one : { ...one, index }),
+  const columns = Object.entries(definition.columns).map(([column, { indexes, ...one }]) =>
+    layout(column, indexes === undefined || isErased(one) ? one : { ...one, indexes }),
   )
   const hidden = Object.values(definition.columns).flatMap((one, index) => {
     const origin = at(columns, index)
@@ -246,9 +246,7 @@ function tableOf(
 
 /** Returns the columns with a sealed index: these, and those of the whole table that are not among them. */
 function indexedOf(columns: readonly Column[], stored: Table | undefined): IndexedColumn[] {
-  const own = columns.flatMap((column): IndexedColumn[] =>
-    column.writtenIndex === undefined ? [] : [{ column, index: column.writtenIndex }],
-  )
+  const own = columns.flatMap((column): IndexedColumn[] => column.writtenIndexes.map((index) => ({ column, index })))
   const known = new Set(own.map(({ index }) => index.objectId))
   const others = (stored?.indexed ?? []).filter(({ index }) => !known.has(index.objectId))
   return [...own, ...others.map(({ column, index }) => ({ column: { ...column, position: -1 }, index }))]

@@ -25,13 +25,23 @@ export interface KeyRows {
   readonly rows: readonly number[]
 }
 
+/** Bounds of a number of rows. */
+export interface Bounds {
+  readonly least: number
+  readonly most: number
+}
+
+const UNBOUNDED: Bounds = { least: 0, most: Number.POSITIVE_INFINITY }
+
 /** Tests the key in `bytes[start .. end)`. */
 export type KeyTest = (bytes: Uint8Array, start: number, end: number) => boolean
 
 /** The indexes of one table, for one query. Each call sees what was committed when it began, or when the estimate before it did. All throw `data_loss` for a damaged part, UNKNOWN_KEY as the keys say, and `aborted`. */
 export interface IndexReader {
   /** Bounds of how many rows have a key in the ranges, which do not overlap, from heads alone. `most` is Infinity where an index has too many parts to be read. */
-  estimate(index: number, ranges: readonly KeyRange[]): Promise<{ readonly least: number; readonly most: number }>
+  estimate(index: number, ranges: readonly KeyRange[]): Promise<Bounds>
+  /** The same of several lists of ranges, which can have keys in common. */
+  estimates(index: number, lists: readonly (readonly KeyRange[])[]): Promise<readonly Bounds[]>
   /**
    * The rows that have a key in one of the ranges, rising. A key that is cut is of several values: their records decide. With tests, only those whose whole
    * key passes all, and those whose key is cut.
@@ -94,6 +104,12 @@ export function createIndexReader(ports: IndexReaderPorts, table: { readonly obj
     return found
   }
 
+  async function estimates(index: number, lists: readonly (readonly KeyRange[])[]): Promise<readonly Bounds[]> {
+    const found = seen.has(index) ? seen.get(index) : await beginningAgain(() => findView(index))
+    seen.set(index, found)
+    return lists.map((ranges) => (found === undefined ? UNBOUNDED : boundsIn(found, ranges)))
+  }
+
   /** Calls back with each block, in no order. */
   async function eachBlock(ids: readonly number[], pace: Pace, use: (segment: Segment) => void): Promise<void> {
     for (let from = 0; from < ids.length; from += BLOCKS_AT_ONCE) {
@@ -103,10 +119,11 @@ export function createIndexReader(ports: IndexReaderPorts, table: { readonly obj
   }
 
   return {
+    estimates,
+
     async estimate(index, ranges) {
-      const found = seen.has(index) ? seen.get(index) : await beginningAgain(() => findView(index))
-      seen.set(index, found)
-      return found === undefined ? { least: 0, most: Number.POSITIVE_INFINITY } : boundsIn(found, ranges)
+      const [bounds] = await estimates(index, [ranges])
+      return required(bounds)
     },
 
     candidates(index, ranges, tests = []) {
@@ -220,7 +237,7 @@ function edgesOf({ from, to, insideFrom, insideTo }: BlockSpan): number[] {
 }
 
 /** Returns the bounds of how many rows have a key in the ranges. */
-function boundsIn({ segments, runs }: View, ranges: readonly KeyRange[]): { readonly least: number; readonly most: number } {
+function boundsIn({ segments, runs }: View, ranges: readonly KeyRange[]): Bounds {
   let least = 0
   let most = 0
   for (const range of ranges) {

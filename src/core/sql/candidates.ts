@@ -1,6 +1,6 @@
-/** What a sealed index can find of a condition: for each indexed column, ranges of keys that cover every row in which the condition is true. */
+/** What sealed indexes can find of a condition: ranges of keys that cover every row in which the condition is true. */
 import { type Condition, MIRRORED, splitConjuncts, type Term } from '../expressions/condition.ts'
-import { literalPrefix } from '../expressions/like.ts'
+import { foldedParts, literalPrefix } from '../expressions/like.ts'
 import { createColumnTest, type Utf8Test } from '../expressions/utf8-match.ts'
 import {
   EVERY_KEY,
@@ -14,9 +14,10 @@ import {
   VALUES,
 } from '../index-runs/key-ranges.ts'
 import { keysThat, keysWithPrefix } from '../index-runs/order-key.ts'
+import { EVERY_ROW, rangesOfPart } from '../index-runs/trigrams.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Column, ColumnIndex } from '../schema/column-layout.ts'
-import type { Table } from '../schema/layout.ts'
+import type { IndexedColumn, Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
 import type { AggregateOutput, OrderTerm } from './query.ts'
 import type { AggregateName } from './select.ts'
@@ -27,20 +28,39 @@ export interface Candidates {
   readonly index: ColumnIndex
   /** Keys of every row in which the condition is true. */
   readonly ranges: KeyRanges
+  /** Of an index of what texts contain: of each of these, and of `ranges`, every such row has a key. */
+  readonly others: readonly KeyRanges[]
+  /** Ranges in which each row of the table has one key. */
+  readonly everyRow: KeyRanges
   /** Tests of patterns, which the texts of these rows pass as well. */
   readonly tests: readonly Utf8Test[]
   /** True if the condition is true in every row with such a key. */
   readonly isExact: boolean
 }
 
-/** Returns what the indexes of a table offer for conditions on its rows alone. A column whose index narrows nothing is left out. */
+/** Returns what the indexes of a table offer for conditions on its rows alone. An index that narrows nothing is left out. */
 export function candidatesOf({ indexed }: Pick<Table, 'indexed'>, conditions: readonly Condition[]): readonly Candidates[] {
-  return indexed.flatMap(({ column }) => {
-    const { index } = column
-    if (index === undefined) return []
+  return indexed.flatMap(({ column, index }) => {
+    if (index === column.contains) return candidatesOfParts(conditions, { column, index })
+    if (index !== column.index) return []
     const found = every(conditions.map((condition) => keysWhere(condition, column, true)))
-    return found.ranges === EVERY_KEY ? [] : [{ column, index, ...found, tests: testsOf(conditions, column) }]
+    if (found.ranges === EVERY_KEY) return []
+    return [{ column, index, ...found, others: [], everyRow: EVERY_KEY, tests: testsOf(conditions, column) }]
   })
+}
+
+/** Returns the rows that have each part of the patterns among conditions that every row must meet. */
+function candidatesOfParts(conditions: readonly Condition[], { column, index }: IndexedColumn): readonly Candidates[] {
+  const [ranges, ...others] = conditions
+    .flatMap(splitConjuncts)
+    .flatMap((condition) =>
+      condition.kind === 'like' && isCell(condition.left, column) ? partsOf(condition.right).flatMap(rangesOfPart) : [],
+    )
+  return ranges === undefined ? [] : [{ column, index, ranges, others, everyRow: EVERY_ROW, tests: [], isExact: false }]
+}
+
+function partsOf(pattern: Term): readonly (readonly number[])[] {
+  return pattern.kind === 'constant' && typeof pattern.value === 'string' ? foldedParts(pattern.value) : []
 }
 
 /** Returns the tests of the patterns among conditions that every row must meet. */
@@ -61,7 +81,9 @@ export function candidatesOfTotals(
     const { column } = ref ?? {}
     if (isDistinct || !isInKeys(name, column)) return []
     if (!isUnconditional) return candidates.find((one) => one.isExact && (ref === undefined || one.column === column)) ?? []
-    return column?.index === undefined ? [] : [{ column, index: column.index, ranges: EVERY_KEY, tests: [], isExact: true }]
+    return column?.index === undefined
+      ? []
+      : [{ column, index: column.index, ranges: EVERY_KEY, others: [], everyRow: EVERY_KEY, tests: [], isExact: true }]
   })
   return found.length === aggregates.length ? found : undefined
 }
@@ -73,7 +95,7 @@ export type OrderedKeys = Pick<Candidates, 'column' | 'index' | 'ranges'>
 export function keysInOrder([first]: readonly OrderTerm[], candidates: readonly Candidates[]): OrderedKeys | undefined {
   const column = first?.ref.column
   if (column?.index === undefined) return undefined
-  return candidates.find((one) => one.column === column) ?? { column, index: column.index, ranges: EVERY_KEY }
+  return candidates.find(({ index }) => index === column.index) ?? { column, index: column.index, ranges: EVERY_KEY }
 }
 
 /** True if an aggregate can be computed from keys. A sum of doubles is not: it is rounded once, at its end. */

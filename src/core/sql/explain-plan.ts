@@ -147,7 +147,7 @@ function explainSource(plan: SourcePlan, naming: Naming, join: ExplainedJoin): E
     alias: source.alias,
     ...join,
     storageFilter: plan.filter.kind === 'all' ? 'every row' : printFilter(plan.filter, source.table, naming),
-    sealedIndexes: plan.candidates.flatMap(({ column }) => nameIn({ source: source.index, column }, naming)),
+    sealedIndexes: [...new Set(plan.candidates.flatMap(({ column }) => nameIn({ source: source.index, column }, naming)))],
     residualColumns: columnsOf(residual).flatMap((ref) => nameIn(ref, naming)),
     openedColumns: namesOf(read.filter((column) => column.plain === undefined)),
     policyColumns: namesOf(policyColumns),

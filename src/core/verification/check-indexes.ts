@@ -1,22 +1,23 @@
-/** Compares sealed indexes with the rows of their table: each row has one entry, under the key of its value, and nothing else has any. */
+/** Compares sealed indexes with the rows of their table: each row has one entry under each key of its value, and nothing else has any. */
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { isVaultError } from '../errors.ts'
-import { compareKeys, orderKey } from '../index-runs/order-key.ts'
+import { compareKeys } from '../index-runs/order-key.ts'
+import { indexKeys, splitKeys } from '../index-runs/trigrams.ts'
 import type { Job } from '../maintenance/job.ts'
-import { eachPossiblePage, possibleRows } from '../pace/pace.ts'
+import { eachPage, possibleRows } from '../pace/pace.ts'
 import type { Row } from '../ports/storage.ts'
-import { type Column, IS_INDEXED } from '../schema/column-layout.ts'
+import { type Column, type ColumnIndex, IS_INDEXED } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { HeadCache } from '../sealed-index/index-rows.ts'
 import { createIndexReader, type IndexReader } from '../sealed-index/read-index.ts'
-import { append } from '../util/lists.ts'
+import { append, present } from '../util/lists.ts'
 import { assertNotAborted } from '../util/signal.ts'
 import { tableNow, type Verifying } from './check-records.ts'
 import type { RecordFindingKind, RecordFindings } from './record-findings.ts'
 
-/** Rows of which one walk notes that it saw them, by a bit for each: an index of a table with more ids is walked once for each so many. */
-const IDS_AT_ONCE = 2 ** 23
+/** Rows whose keys one walk sums, four bytes for each: an index of a table with more ids is walked once for each so many. */
+const IDS_AT_ONCE = 2 ** 21
 /** Rows that are read at once. */
 const ROWS_AT_ONCE = 512
 /** Rows of an index that are looked at again, at most: each takes memory. Those beyond are not reported. */
@@ -28,9 +29,7 @@ const WEIGHINGS = 3
 interface Place {
   readonly table: Table
   readonly column: Column
-  readonly index: number
-  /** Physical column that says which rows it has. */
-  readonly cell: string
+  readonly index: ColumnIndex
 }
 
 /** What is wrong with an index; without a row it is about none. */
@@ -45,8 +44,9 @@ export async function checkIndexes(
   objectId: number,
   { findings, job }: { readonly findings: RecordFindings; readonly job: Job },
 ): Promise<void> {
-  for (const { index } of tableNow(context, objectId)?.columns ?? []) {
-    const place = index && placeNow(context, { objectId, index: index.objectId })
+  const table = tableNow(context, objectId)
+  for (const { index } of table === undefined ? [] : placesIn(table)) {
+    const place = placeNow(context, { objectId, index: index.objectId })
     if (place === undefined) continue
     const found = await findingsOf(context, place, job)
     // What is wrong with an index that another process has dropped meanwhile is nothing.
@@ -55,20 +55,23 @@ export async function checkIndexes(
   }
 }
 
+function placesIn(table: Table): readonly Place[] {
+  return table.columns.flatMap((column) => present([column.index, column.contains]).map((index) => ({ table, column, index })))
+}
+
 /** Returns an index as the schema has it now; undefined if it ended meanwhile. */
 function placeNow(
   context: Verifying,
   { objectId, index }: { readonly objectId: number; readonly index: number },
 ): Place | undefined {
   const table = tableNow(context, objectId)
-  const column = table?.columns.find((one) => one.index?.objectId === index)
-  return table === undefined || column?.index === undefined ? undefined : { table, column, index, cell: column.index.cell }
+  return table && placesIn(table).find((place) => place.index.objectId === index)
 }
 
 async function isInUse(context: Verifying, { table: { objectId }, index }: Place): Promise<boolean> {
   const { catalog, storage } = context
   if (!(await catalog.isCurrent(storage, catalog.keys.generation))) await catalog.reload(storage)
-  return placeNow(context, { objectId, index }) !== undefined
+  return placeNow(context, { objectId, index: index.objectId }) !== undefined
 }
 
 async function findingsOf(context: Verifying, place: Place, job: Job): Promise<readonly IndexFinding[]> {
@@ -85,81 +88,107 @@ async function findingsOf(context: Verifying, place: Place, job: Job): Promise<r
 }
 
 async function checkIndex(context: Verifying, place: Place, job: Job): Promise<readonly IndexFinding[]> {
-  const { storage, barrier: keys } = context
-  const reader = createIndexReader({ ...context, keys, cache: new HeadCache() }, place.table)
-  const { name } = place.table.physical
+  const reader = createIndexReader({ ...context, keys: context.barrier, cache: new HeadCache() }, place.table)
   const found: IndexFinding[] = []
-  const { count } = await reader.totals(place.index, [{}])
+  const { count } = await reader.totals(place.index.objectId, [{}])
   let walked = 0
-  for (let from: number | undefined = 0, isFirst = true; from !== undefined; isFirst = false) {
-    const { suspects, entries } = await suspectRows(context, reader, { place, from, isFirst, job })
-    if (isFirst) walked = entries
+  for (let from = 0; from < Number.POSITIVE_INFINITY; ) {
+    const { suspects, entries, next } = await suspectRows(context, reader, { place, from, job })
+    walked += entries
     append(found, await confirmRows(context, reader, { place, suspects, job }))
-    const after = from + IDS_AT_ONCE - 1
-    const [next] = await storage.find(name, possibleRows(undefined), { order: 'asc', after, limit: 1, columns: [] })
-    from = next && next.id - (next.id % 8)
+    from = next
   }
   if (found.length === 0 && walked !== count && (await hasOtherWeights(reader, place, job)))
     found.push({ kind: 'unexpected_entry' })
   return found
 }
 
-/** Some of IDS_AT_ONCE row ids, a bit for each. */
-class RowSet {
+/** Sums of the keys of IDS_AT_ONCE rows. */
+class KeySums {
   readonly #from: number
-  readonly #bits = new Uint8Array(IDS_AT_ONCE / 8)
+  readonly #sums = new Uint32Array(IDS_AT_ONCE)
+  /** The first row beyond that was asked for. */
+  next = Number.POSITIVE_INFINITY
 
   constructor(from: number) {
     this.#from = from
   }
 
+  /** True if the row is one of these, and not beyond. */
   covers(row: number): boolean {
+    if (row >= this.#from + IDS_AT_ONCE) this.next = Math.min(this.next, row)
     return row >= this.#from && row < this.#from + IDS_AT_ONCE
   }
 
-  add(row: number): void {
-    const place = (row - this.#from) >> 3
-    if (this.covers(row)) this.#bits[place] = (this.#bits[place] ?? 0) | (1 << (row & 7))
+  add(row: number, key: Uint8Array): void {
+    this.#sums[row - this.#from] = (this.#sums[row - this.#from] ?? 0) + hashOf(key)
   }
 
-  has(row: number): boolean {
-    return ((this.#bits[(row - this.#from) >> 3] ?? 0) & (1 << (row & 7))) !== 0
+  /** Returns whether the sum of a row is that of its keys, and is left without it. Of a row that does not open, only whether it has some. */
+  takes(row: number, keys: OwnKeys): boolean {
+    const sum = this.#sums[row - this.#from]
+    this.#sums[row - this.#from] = 0
+    return keys === 'unknown' ? sum !== 0 : sum === keys.reduce((all, key) => (all + hashOf(key)) >>> 0, 0)
+  }
+
+  /** Yields the rows whose sum was not taken. */
+  *left(): Generator<number> {
+    for (const [position, sum] of this.#sums.entries()) if (sum !== 0) yield this.#from + position
   }
 }
 
 /** Rows to look at. */
 interface Slice {
   readonly place: Place
-  /** The first of IDS_AT_ONCE row ids, by which 8 divides. */
+  /** The first of IDS_AT_ONCE row ids. */
   readonly from: number
-  /** True to compare all entries with their rows, also those of rows that do not exist. */
-  readonly isFirst: boolean
   readonly job: Job
 }
 
-/** Returns the rows whose entries seem wrong, and the number of entries that it walked over. Others write meanwhile, so that they may not be. */
+/**
+ * Returns the rows of which the keys of the index do not come to the sum of their own, also those that do not exist, the number of their entries, and the first
+ * row beyond. Others write meanwhile, so that they may not be wrong.
+ */
 async function suspectRows(
   context: Verifying,
   reader: IndexReader,
-  { place, from, isFirst, job }: Slice,
-): Promise<{ readonly suspects: ReadonlySet<number>; readonly entries: number }> {
-  const { table, index, cell } = place
-  const seen = new RowSet(from)
+  { place, from, job }: Slice,
+): Promise<{ readonly suspects: ReadonlySet<number>; readonly entries: number; readonly next: number }> {
+  const { table, index } = place
+  const sums = new KeySums(from)
   const suspects = new Set<number>()
   let count = 0
   const suspect = (row: number): void => void (suspects.size < MAX_SUSPECTS && suspects.add(row))
-  for await (const entries of eachEntries(reader, index, (row) => isFirst || seen.covers(row))) {
-    if (isFirst) for (const row of await wrongRows(context, place, entries)) suspect(row)
-    for (const { row } of entries) seen.add(row)
+  for await (const entries of eachEntries(reader, index, (row) => sums.covers(row))) {
+    for (const { row, key } of entries) sums.add(row, key)
     count += entries.length
     await worked(job, entries.length)
   }
-  const walk = { columns: [cell], scheduler: context.scheduler }
-  for await (const rows of eachPossiblePage(context.storage, table.physical.name, walk)) {
-    for (const row of rows) if (seen.covers(row.id) && !(seen.has(row.id) && row[cell] === IS_INDEXED)) suspect(row.id)
+  const walk = {
+    scheduler: context.scheduler,
+    order: 'asc',
+    after: Math.max(0, from - 1),
+    filter: possibleRows(undefined),
+  } as const
+  for await (const page of eachPage(context.storage, table.physical.name, walk)) {
+    const rows = page.filter(({ id }) => sums.covers(id))
+    const own = openKeys(context, place, rows)
+    for (const row of rows) {
+      if (!sums.takes(row.id, own.get(row.id) ?? []) || row[index.cell] !== IS_INDEXED) suspect(row.id)
+    }
     await worked(job, rows.length)
+    if (rows.length < page.length) break
   }
-  return { suspects, entries: count }
+  for (const row of sums.left()) suspect(row)
+  return { suspects, entries: count, next: sums.next }
+}
+
+/** Mixes the bytes of a key to a number that is not 0: sums of keys that are equal by chance are one in 2^32. */
+function hashOf(key: Uint8Array): number {
+  let mixed = 0x811c_9dc5
+  for (const byte of key) mixed = Math.imul(mixed ^ byte, 0x0100_0193)
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85eb_ca6b)
+  return (mixed ^ (mixed >>> 13)) >>> 0 || 1
 }
 
 /**
@@ -182,16 +211,23 @@ async function confirmRows(
     for (const row of rows) {
       const entries = seen.get(row.id) ?? []
       seen.delete(row.id)
-      if (!Object.is(row.version, before.get(row.id))) continue
-      const right = entries.filter((key) => isOwn(own.get(row.id), key))
-      if (right.length === 0 || row[place.cell] !== IS_INDEXED) found.push({ kind: 'missing_entry', row: row.id })
-      if (right.length < entries.length) found.push({ kind: 'unexpected_entry', row: row.id })
+      if (Object.is(row.version, before.get(row.id))) append(found, findingsOfRow(place, row, own.get(row.id) ?? [], entries))
     }
   }
   // What is left is of no row.
   return [
     ...found,
     ...[...seen.keys()].filter((row) => !before.has(row)).map((row) => ({ kind: 'unexpected_entry', row }) as const),
+  ]
+}
+
+/** Returns what is wrong with the entries of a row, which has these keys. */
+function findingsOfRow({ index }: Place, row: Row, keys: OwnKeys, entries: readonly Uint8Array[]): readonly IndexFinding[] {
+  const right = entries.filter((key) => isOwn(keys, key)).length
+  const isMissing = keys === 'unknown' ? right === 0 : right < keys.length
+  return [
+    ...(isMissing || row[index.cell] !== IS_INDEXED ? [{ kind: 'missing_entry', row: row.id } as const] : []),
+    ...(right < entries.length ? [{ kind: 'unexpected_entry', row: row.id } as const] : []),
   ]
 }
 
@@ -211,13 +247,13 @@ async function keysOfEntries(
 /** True if the entries of an index have other weights than one each: values that came, or went, more than once. */
 async function hasOtherWeights(reader: IndexReader, { index }: Place, job: Job): Promise<boolean> {
   for (let weighing = 0; weighing < WEIGHINGS; weighing++) {
-    const before = await reader.totals(index, [{}])
+    const before = await reader.totals(index.objectId, [{}])
     let count = 0
     for await (const entries of eachEntries(reader, index, () => true)) {
       count += entries.length
       await worked(job, entries.length)
     }
-    const after = await reader.totals(index, [{}])
+    const after = await reader.totals(index.objectId, [{}])
     if (before.count !== after.count || count === after.count) return false
   }
   return true
@@ -232,11 +268,11 @@ interface Entry {
 /** Yields the entries of the rows that are asked for, some at a time. */
 async function* eachEntries(
   reader: IndexReader,
-  index: number,
+  { objectId }: ColumnIndex,
   isAsked: (row: number) => boolean,
 ): AsyncGenerator<readonly Entry[]> {
   let entries: Entry[] = []
-  for await (const { key, rows } of reader.walk(index, [{}], 'up')) {
+  for await (const { key, rows } of reader.walk(objectId, [{}], 'up')) {
     for (const row of rows) if (isAsked(row)) entries.push({ key, row })
     if (entries.length < ROWS_AT_ONCE) continue
     yield entries
@@ -253,34 +289,25 @@ async function* eachRows({ storage }: Verifying, { table }: Place, ids: readonly
   }
 }
 
-/** The key of the value of a row, or `unknown` for a row that does not open. */
-type OwnKey = Uint8Array | 'unknown'
+/** The keys of the value of a row, or `unknown` for a row that does not open. */
+type OwnKeys = readonly Uint8Array[] | 'unknown'
 
-/** Returns the rows of entries that do not exist, or whose value has another key. */
-async function wrongRows(context: Verifying, place: Place, entries: readonly Entry[]): Promise<readonly number[]> {
-  const ids = entries.map(({ row }) => row)
-  const keys = new Map<number, OwnKey>()
-  for await (const rows of eachRows(context, place, [...new Set(ids)]))
-    for (const [row, key] of openKeys(context, place, rows)) keys.set(row, key)
-  return entries.flatMap(({ row, key }) => (isOwn(keys.get(row), key) ? [] : [row]))
+/** True if an entry may be that of a row with these keys. */
+function isOwn(own: OwnKeys, key: Uint8Array): boolean {
+  return own === 'unknown' || own.some((one) => compareKeys(one, key) === 0)
 }
 
-/** True if an entry may be that of a row with this key. */
-function isOwn(own: OwnKey | undefined, key: Uint8Array): boolean {
-  return own === 'unknown' || (own !== undefined && compareKeys(own, key) === 0)
-}
-
-function openKeys({ barrier }: Verifying, { table, column }: Place, rows: readonly Row[]): ReadonlyMap<number, OwnKey> {
+function openKeys({ barrier }: Verifying, { table, column, index }: Place, rows: readonly Row[]): ReadonlyMap<number, OwnKeys> {
   const cursor = openRows(barrier, table, rows)
   return new Map(
-    rows.map(({ id }, index): [number, OwnKey] => {
+    rows.map(({ id }, position): [number, OwnKeys] => {
       try {
-        cursor.to(index)
+        cursor.to(position)
       } catch (error) {
         if (!isVaultError(error, 'data_loss')) throw error
         return [id, 'unknown']
       }
-      return [id, orderKey(column.type, cursor.value(column))]
+      return [id, splitKeys(index.kind, indexKeys(index.kind, column.type, cursor.value(column)))]
     }),
   )
 }

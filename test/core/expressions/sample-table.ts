@@ -9,7 +9,7 @@ import { LexemeCursor } from '../../../src/core/expressions/lexeme-cursor.ts'
 import type { NameResolver } from '../../../src/core/expressions/resolve-comparison.ts'
 import { resolveExpression } from '../../../src/core/expressions/resolve-expression.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
-import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
+import type { CommonOptions, SchemaDefinition } from '../../../src/core/schema/column.ts'
 import type { Column } from '../../../src/core/schema/column-layout.ts'
 import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
@@ -39,7 +39,7 @@ export const COLUMN_TYPES: Readonly<Record<string, SampledType>> = {
 }
 
 /** Options that columns of every type have. */
-export type Keeping = Pick<ColumnDefinition, 'encrypted' | 'searchable' | 'index'>
+export type Keeping = Pick<CommonOptions, 'encrypted' | 'searchable' | 'index'>
 
 /** The columns, each stored as `keeping` says. */
 export function columnsKept(keeping: (name: string) => Keeping): SchemaDefinition[string] {

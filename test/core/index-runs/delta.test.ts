@@ -4,6 +4,7 @@ import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { IndexChanges, readDelta, sealDelta } from '../../../src/core/index-runs/delta.ts'
 import { NULL_KEY, orderKey } from '../../../src/core/index-runs/order-key.ts'
 import { keyOfGroup, type Segment } from '../../../src/core/index-runs/segment.ts'
+import { indexKeys } from '../../../src/core/index-runs/trigrams.ts'
 import { openEntry } from '../../../src/core/sealing/envelope.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
@@ -74,4 +75,33 @@ it('of one row with two indexes has one length, whatever the values, and of more
   expect([...lengths]).toEqual([512 + 43])
   // A thousand equal numbers are as long as a thousand different ones: nothing shows what repeats.
   expect(of(1000, () => integer(7))).toBe(of(1000, () => integer(random.pick(numbers))))
+})
+
+it('of one row with trigrams has one length too, and of long texts steps of 4 KiB', () => {
+  const of = (before: string, after: string): number => {
+    const changes = new IndexChanges()
+    for (const [work, value] of [
+      ['remove', before],
+      ['add', after],
+    ] as const) {
+      changes[work](11, text(value), 7)
+      changes[work](12, indexKeys('contains', columnTypes.STRING, value), 7, 'contains')
+    }
+    return (sealDelta(keys, 7, TABLE, [changes]).body as Uint8Array).length
+  }
+  const various = (length: number): string => Array.from({ length }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
+  const lengths = ['', 'a', various(600), 'x'.repeat(100_000)].map((value) => of(value, various(600)))
+  expect(new Set(lengths)).toEqual(new Set([4096 + 43]))
+  expect(of(various(3000), '')).toBe(3 * 4096 + 43)
+})
+
+it('has trigrams of several rows by key and row, in whatever order rows come', () => {
+  const entriesOf = (rows: readonly number[]): string[] => {
+    const changes = new IndexChanges()
+    for (const row of rows) changes.add(12, indexKeys('contains', columnTypes.STRING, 'Ottotto'), row, 'contains')
+    changes.remove(12, indexKeys('contains', columnTypes.STRING, 'Otto'), rows[1] ?? 0, 'contains')
+    return listed(opened([changes]).get(12))
+  }
+  expect(entriesOf([3, 5, 9])).toEqual(entriesOf([9, 5, 3]))
+  expect(entriesOf([3, 5, 9])).toHaveLength(3 * 4 - 3)
 })

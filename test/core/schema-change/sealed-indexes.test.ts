@@ -111,7 +111,7 @@ onEachStorage('sealed indexes', (engine) => {
       found.push((await partsOf(storage)).cells)
     }
     const [first = [], second = [], third = []] = found
-    expect([first.length, second.length, third.length]).toEqual([11, 1, 11])
+    expect([first.length, second.length, third.length]).toEqual([13, 1, 13])
     expect(third.filter((cell) => first.includes(cell))).toEqual(second)
     expect((await storedKeys(world.vault, 'people')).size).toBeGreaterThan(100)
   })
@@ -187,6 +187,21 @@ describe('a change of the schema', () => {
     const age = byName.get('age')?.index?.objectId ?? 0
     expect([cells, spaces]).toEqual([[`indexed_${age}`], [objectId, age].sort((left, right) => left - right)])
     expect((await session.get('people', { limit: 1000 })).records).toHaveLength(250)
+  })
+
+  it('that adds what texts contain to an index, and drops it again, keeps the index of order', async () => {
+    const { vault, loose } = await openFew()
+    const kinds = async () =>
+      (await storedTable(loose, 'people')).indexed.map(({ column: { name }, index }) => [name, index.kind])
+    const apply = async (tables: SchemaDefinition) => vault.applySchemaChange(await vault.planSchemaChange(checkSchema(tables)))
+    const first = await kinds()
+    const both = { ...SEALED, index: { sealed: ['order', 'contains'] } } as const
+    await apply({ ...FEW, people: { ...FEW.people, name: column.string(both) } })
+    expect(await kinds()).toEqual([first[0], ['name', 'contains'], ...first.slice(1)])
+    expect((await vault.verifyRecords()).findings).toEqual([])
+    await apply({ ...FEW, people: { ...FEW.people, name: column.string({ ...SEALED, index: { sealed: ['order'] } }) } })
+    expect(await kinds()).toEqual(first)
+    expect((await vault.verifyRecords()).findings).toEqual([])
   })
 
   it('that renames, or makes a column anew with other tokens, keeps its index', async () => {

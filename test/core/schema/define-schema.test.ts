@@ -47,7 +47,7 @@ const named: readonly [why: string, tables: unknown, says: readonly string[]][] 
   [
     'an index of another kind',
     { t: { a: { type: 'STRING', index: 'plain' } } },
-    ['option "index" of column "a" of table "t" must be true, false or \'sealed\''],
+    ['option "index" of column "a" of table "t" must be true, false, \'sealed\' or { sealed:'],
   ],
   [
     'an index of the database over sealed values',
@@ -58,6 +58,18 @@ const named: readonly [why: string, tables: unknown, says: readonly string[]][] 
     'a sealed index over plain values',
     { t: { a: column.date({ encrypted: false, index: 'sealed' }) } },
     ["index: 'sealed' is for encrypted columns; set index: true on a plain column"],
+  ],
+  [
+    'an index of what numbers contain',
+    // @ts-expect-error Only texts contain others.
+    { t: { a: column.integer({ index: { sealed: ['order', 'contains'] } }) } },
+    ["of what a value contains is for STRING columns; set index: 'sealed'"],
+  ],
+  [
+    'sealed indexes in another order',
+    // @ts-expect-error They have one order.
+    { t: { a: column.string({ index: { sealed: ['contains', 'order'] } }) } },
+    ['option "index.sealed" of column "a"', "must be ['order'], ['order', 'contains'] or ['contains']"],
   ],
   ['a sealed index over JSON', { t: { a: column.json({ index: 'sealed' }) } }, ['JSON and ARRAY columns have no order']],
   ['a sealed index over lists', { t: { a: column.array({ index: 'sealed' }) } }, ['JSON and ARRAY columns have no order']],

@@ -11,8 +11,11 @@ import {
   VALUES,
 } from '../../../src/core/index-runs/key-ranges.ts'
 import { compareKeys, orderKey } from '../../../src/core/index-runs/order-key.ts'
+import { indexKeys, splitKeys } from '../../../src/core/index-runs/trigrams.ts'
 import type { Table } from '../../../src/core/schema/layout.ts'
 import { candidatesOf } from '../../../src/core/sql/candidates.ts'
+import { columnTypes } from '../../../src/core/values/column-types.ts'
+import { column } from '../../../src/index.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { drawCondition, drawRow } from '../expressions/random-conditions.ts'
 import { COLUMN_TYPES, columnsKept, resolvedCondition, rowOf, tableIn } from '../expressions/sample-table.ts'
@@ -101,6 +104,70 @@ describe('what indexes offer', () => {
   ])('%s', (condition, expected) => {
     expect(exactly(condition)).toEqual(expected)
     expect(faultOf(condition, rows)).toBeUndefined()
+  })
+})
+
+describe('what an index of parts offers', () => {
+  const random = seededRandom('parts of texts')
+  const parts = tableIn({ parts: { s: column.string({ index: { sealed: ['order', 'contains'] } }) } }, 'parts')
+  const LETTERS = ['a', 'B', 'ß', 'ẞ', 'İ', 'i', 'k', 'K', '\u{212A}', '😀', '😁', '\u0307']
+  const draw = (letters: readonly string[], most: number): string =>
+    Array.from({ length: random.below(most) }, () => random.pick(letters)).join('')
+  const texts = [
+    ...Array.from({ length: 150 }, () => draw(LETTERS, 12)),
+    'a'.repeat(10_000),
+    'ab'.repeat(5001),
+    '😀'.repeat(10_001),
+  ]
+  const patterns = Array.from({ length: 1500 }, () => {
+    const text = random.pick(texts.slice(0, 150))
+    const [from, to] = [random.below(4), 3 + random.below(6)]
+    const piece = [...text]
+      .slice(from, from + to)
+      .map((point) => (random.chance(0.2) ? random.pick(LETTERS) : point))
+      .join('')
+    return `s ${random.pick(['LIKE', 'ILIKE'])} '${random.pick(['%', '', '_'])}${piece}${random.pick(['%', '_%', '%b%', ''])}'`
+  })
+
+  /** The patterns that some text matches, of which the index does not offer a row. */
+  function missed(keysOf: (keys: readonly Uint8Array[]) => readonly Uint8Array[]): string[] {
+    const stored = texts.map((text) => keysOf(splitKeys('contains', indexKeys('contains', columnTypes.STRING, text))))
+    return patterns.filter((pattern) => {
+      const condition = resolvedCondition(parts, pattern)
+      const isTrue = compileCondition(condition)
+      const offered = candidatesOf(parts, [condition]).filter(({ index }) => index.kind === 'contains')
+      return offered.some(({ ranges, others }) =>
+        texts.some((s, row) => {
+          const isOffered = [ranges, ...others].every((list) => stored[row]?.some((key) => isIn(list, key)))
+          return !isOffered && isTrue(rowOf({ s })) === true
+        }),
+      )
+    })
+  }
+
+  it('covers what LIKE and ILIKE find, also where folding changes letters', () => {
+    expect(missed((keys) => keys)).toEqual([])
+    const offered = patterns.map((text) => candidatesOf(parts, [resolvedCondition(parts, text)]))
+    expect(offered.flat().filter(({ index }) => index.kind === 'contains').length).toBeGreaterThan(700)
+  })
+
+  it('the law finds texts without one of their trigrams', () => {
+    expect(missed((keys) => keys.slice(1)).length).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ["s LIKE '%ab%'", 0],
+    ["s LIKE '%abc%'", 1],
+    ["s ILIKE '%ABCD'", 2],
+    ["s LIKE 'ab_cd'", 0],
+    ["s LIKE 'aaaa%'", 1],
+    ["s LIKE '%a\\%b%'", 1],
+    ["s LIKE '%abc%' AND s LIKE '%xyz%'", 2],
+    ["s LIKE '%abc%' OR s LIKE '%xyz%'", 0],
+    ["NOT s LIKE '%abc%'", 0],
+  ])('%s has %i trigrams', (text, count) => {
+    const offered = candidatesOf(parts, [resolvedCondition(parts, text)]).filter(({ index }) => index.kind === 'contains')
+    expect(offered.reduce((sum, { others }) => sum + 1 + others.length, 0)).toBe(count)
   })
 })
 

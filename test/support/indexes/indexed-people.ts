@@ -1,8 +1,8 @@
 /** People with sealed indexes, random writes of them, and what their indexes must have: the key of each value of each record, once. */
 import { decodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
 import { openState, readCatalogRows } from '../../../src/core/catalog/catalog-entries.ts'
-import { orderKey } from '../../../src/core/index-runs/order-key.ts'
 import { keyOfGroup, type Segment } from '../../../src/core/index-runs/segment.ts'
+import { indexKeys, splitKeys } from '../../../src/core/index-runs/trigrams.ts'
 import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { beginningAgain, HeadCache, readBlocks, readHeads } from '../../../src/core/sealed-index/index-rows.ts'
@@ -24,7 +24,7 @@ const SEALED = { index: 'sealed', redaction: 'PLAIN_TEXT' } as const
 export const INDEXED_TABLES = {
   people: {
     email: column.string({ ...SEALED, unique: true, token: 'random' }),
-    name: column.string({ ...SEALED, token: 'deterministic' }),
+    name: column.string({ ...SEALED, index: { sealed: ['order', 'contains'] }, token: 'deterministic' }),
     age: column.integer(SEALED),
     paid: column.decimal({ ...SEALED, scale: 2 }),
     score: column.float(SEALED),
@@ -32,7 +32,7 @@ export const INDEXED_TABLES = {
     born: column.date(SEALED),
     wakes: column.time(SEALED),
     seen: column.datetime(SEALED),
-    note: column.string({ redaction: 'PLAIN_TEXT' }),
+    note: column.string({ ...SEALED, index: { sealed: ['contains'] } }),
   },
   visits: { person: column.string({ ...SEALED, searchable: true }), at: column.datetime(SEALED) },
 }
@@ -147,9 +147,10 @@ async function keysOfRecords(vault: LooseVault, name: TableName) {
   const ids = records.map(({ id }) => id)
   const rows = decodeRecordIds(ring, table, ids)
   const keys = records.flatMap(({ fields }, position) =>
-    table.indexed.map(({ column: { name: own, type }, index }) => {
+    table.indexed.flatMap(({ column: { name: own, type }, index: { objectId, kind } }) => {
       const value = fields[own] ?? null
-      return `${index.objectId} ${toHex(orderKey(type, value === null ? null : type.parse(value)))} ${rows[position]}`
+      const found = splitKeys(kind, indexKeys(kind, type, value === null ? null : type.parse(value)))
+      return found.map((key) => `${objectId} ${toHex(key)} ${rows[position]}`)
     }),
   )
   return { rows, keys: keys.sort() }
@@ -175,7 +176,7 @@ export function randomPerson(random: SeededRandom): Cells {
     born: random.pick(['0001-01-01', '1970-01-01', '2026-02-28']),
     wakes: random.pick(['06:30:00', '23:59:59.5']),
     seen: random.pick(['2026-01-01T00:00:00Z', '1969-12-31T23:59:59.999Z']),
-    note: random.pick(['a', 'b']),
+    note: random.pick(['a', 'b', 'Straße 7', 'x'.repeat(10_001), '\u{1F600}\u{1F601}\u{1F602}\u{1F603}']),
   }
   return Object.fromEntries(
     Object.entries(values)

@@ -152,9 +152,16 @@ function drawColumn(random: SeededRandom, name: string, { normalize }: Making): 
     : { searchable: random.chance(0.5), ...found, ...(random.chance(0.15) ? { token: 'deterministic' as const } : {}) }
   if (type === 'STRING' && random.chance(0.4)) {
     // Two columns of one group have digests that can be compared with each other.
-    return { name, type, definition: { type, ...shown, ...found, searchable: true, columnGroup: 'texts', ...normalize } }
+    const options = { ...shown, ...found, searchable: true, columnGroup: 'texts', ...normalize }
+    return { name, type, definition: withContains(random, { type, ...options }) }
   }
-  return { name, type, definition: definitionOf(type, { ...shown, ...keeping }) }
+  return { name, type, definition: withContains(random, definitionOf(type, { ...shown, ...keeping })) }
+}
+
+/** A definition, whose sealed index also finds what texts contain, or only that. */
+function withContains(random: SeededRandom, definition: ColumnDefinition): ColumnDefinition {
+  if (definition.type !== 'STRING' || definition.index !== 'sealed' || random.chance(0.3)) return definition
+  return { ...definition, index: { sealed: random.chance(0.5) ? ['order', 'contains'] : ['contains'] } }
 }
 
 /** A definition of a type. All DECIMAL columns have one scale. */
