@@ -184,6 +184,8 @@ const FEW_VALUES = 4
 export function shortFinds(shape: TableShape, filter: Filter, page: Page): readonly Filter[] | undefined {
   if (filter.kind !== 'in' || filter.values.length > FEW_VALUES || (page.offset ?? 0) > 0) return undefined
   const { column, values } = filter
+  // Of these a set knows which are equal: a row must not be found twice.
+  if (!values.every((value) => typeof value === 'number' || typeof value === 'string')) return undefined
   const each = [...new Set(values)].map((value): Filter => ({ kind: 'compare', column, operator: '=', value }))
   return each.length > 1 && each.every((one) => isShortFind(shape, one, page)) ? each : undefined
 }

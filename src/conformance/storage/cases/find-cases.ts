@@ -12,6 +12,7 @@ import {
   equal,
   idsFound,
   isNull,
+  KEYED,
   not,
   numbers,
   or,
@@ -217,6 +218,21 @@ export const findCases: readonly StorageCase[] = [
       )
     },
   ),
+  storageCase('F24 a row is found once by values of an index that are equal', [KEYED], async ({ storage }) => {
+    const digest = (): Uint8Array => Uint8Array.of(7, 7)
+    await storage.insert('keyed', [{ id: 1, digest: digest(), number: 5, color: 'red' }])
+    const lists = [
+      ['digest', [digest(), digest()]],
+      ['number', [5, 5n]],
+      ['color', ['red', 'red', 'blue']],
+      ['id', [1, 1]],
+    ] as const
+    for (const [column, values] of lists) {
+      const found = await storage.find('keyed', among(column, values), { order: 'asc', limit: 10 })
+      const ids = found.map(({ id }) => id)
+      assertEqual(ids, [1])
+    }
+  }),
   storageCase('F19 filters follow every change of an indexed cell', [MIXED], async ({ storage }) => {
     await storage.insert('mixed', ROWS)
     await storage.update('mixed', [
