@@ -4,7 +4,8 @@ import type { Filter } from '../ports/storage.ts'
 import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
-import { at } from '../util/lists.ts'
+import { at, present } from '../util/lists.ts'
+import type { Candidates } from './candidates.ts'
 import { explainWholeRead } from './explain-whole-read.ts'
 import type { Plan, PlanStrategy, SourcePlan, StepPlan } from './plan.ts'
 import type { Query, UseKind } from './query.ts'
@@ -82,21 +83,22 @@ export function explainPlan(plan: Plan, idName: string, isKnown: IsKnown = () =>
       return isShown
     },
   }
+  const { strategy } = plan
   const sources = [
     explainSource(plan.first, naming, {
       joinKind: 'from',
       joinMethod: 'none',
       joinColumns: [],
       postJoinColumns: [],
-      // Without a filter, storage reads as many rows as the result has.
-      wholeRead: plan.strategy.kind === 'page' && plan.first.filter.kind === 'all' ? undefined : explainWholeRead(plan.first),
+      wholeRead: readsFew(plan) ? undefined : explainWholeRead(plan.first),
+      ofStrategy: strategy.kind === 'sorted' ? present([strategy.keys]) : strategy.kind === 'heads' ? strategy.candidates : [],
     }),
     ...plan.steps.map((step) => explainSource(step.right, naming, explainStep(step, naming))),
   ]
   const { limit, offset } = plan.query
   const terms = plan.strategy.kind === 'sorted' ? plan.strategy.order : []
   const order = terms.map(({ ref, direction }) => `${nameOf(ref, naming)} ${direction}`)
-  const explained = { sources, columns: explainColumns(naming), strategy: STRATEGIES[plan.strategy.kind], order, limit, offset }
+  const explained = { sources, columns: explainColumns(naming), strategy: explainStrategy(strategy), order, limit, offset }
   const counted = hidden.size === 0 ? explained : { ...explained, hiddenColumns: hidden.size }
   return { ...counted, text: printPlan(counted) }
 }
@@ -107,11 +109,23 @@ interface Naming {
   readonly isKnown: IsKnown
 }
 
+/** True if storage reads no more rows than the result has, or an index has them in order. */
+function readsFew({ strategy, first }: Plan): boolean {
+  if (strategy.kind === 'sorted') return strategy.keys !== undefined
+  return strategy.kind === 'heads' || (strategy.kind === 'page' && first.filter.kind === 'all')
+}
+
+function explainStrategy(strategy: PlanStrategy): string {
+  if (strategy.kind === 'sorted' && strategy.keys !== undefined)
+    return 'rows are read in the order of a sealed index; or, where that costs more, every matching row, of which the first are kept in memory'
+  return STRATEGIES[strategy.kind]
+}
+
 const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
   page: 'storage applies filter, offset and limit',
   aggregate: 'storage computes the aggregates',
   column: 'one column is read and aggregated',
-  heads: 'sealed indexes have the aggregates, and no row is read',
+  heads: 'sealed indexes have the aggregates, and rows are read only for a longest text that is cut there',
   rows: 'rows are read until the limit is reached',
   sorted: 'every matching row is read, and the first in order are kept in memory',
   groups: 'every matching row is read, and each group is kept in memory',
@@ -119,7 +133,10 @@ const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
 }
 
 /** How a table is joined to those before it. */
-type ExplainedJoin = Pick<ExplainedSource, 'joinKind' | 'joinMethod' | 'joinColumns' | 'postJoinColumns' | 'wholeRead'>
+type ExplainedJoin = Pick<ExplainedSource, 'joinKind' | 'joinMethod' | 'joinColumns' | 'postJoinColumns' | 'wholeRead'> & {
+  /** What the strategy has of sealed indexes, beside the conditions. */
+  readonly ofStrategy?: readonly Pick<Candidates, 'column'>[]
+}
 
 function explainStep(step: StepPlan, naming: Naming): ExplainedJoin {
   const joinMethod = joinMethodOf(step)
@@ -137,7 +154,7 @@ function joinMethodOf({ equalities, canLookUp }: StepPlan): ExplainedSource['joi
   return canLookUp ? 'index lookup' : 'hash'
 }
 
-function explainSource(plan: SourcePlan, naming: Naming, join: ExplainedJoin): ExplainedSource {
+function explainSource(plan: SourcePlan, naming: Naming, { ofStrategy = [], ...join }: ExplainedJoin): ExplainedSource {
   const { source, residual, isConditional, projected } = plan
   const policyColumns = isConditional ? source.access.conditionColumns : []
   const read = [...refsToColumns(residual), ...policyColumns, ...projected]
@@ -147,7 +164,9 @@ function explainSource(plan: SourcePlan, naming: Naming, join: ExplainedJoin): E
     alias: source.alias,
     ...join,
     storageFilter: plan.filter.kind === 'all' ? 'every row' : printFilter(plan.filter, source.table, naming),
-    sealedIndexes: [...new Set(plan.candidates.flatMap(({ column }) => nameIn({ source: source.index, column }, naming)))],
+    sealedIndexes: [
+      ...new Set([...plan.candidates, ...ofStrategy].flatMap(({ column }) => nameIn({ source: source.index, column }, naming))),
+    ],
     residualColumns: columnsOf(residual).flatMap((ref) => nameIn(ref, naming)),
     openedColumns: namesOf(read.filter((column) => column.plain === undefined)),
     policyColumns: namesOf(policyColumns),
