@@ -61,15 +61,20 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return prototype === null || prototype === Object.prototype
 }
 
-/** The values that one column is looked up by; undefined if the request says more, or if nothing can look them up. */
+/**
+ * The values that one column is looked up by; undefined if the request says more, or if nothing can look them up. Texts are always looked up: a request of the
+ * specification is refused where nothing can, and reads no whole table.
+ */
 export function lookedUpBy(
   table: Table,
   terms: readonly WhereTerm[],
+  areTexts: boolean,
 ): { readonly columnName: string; readonly values: readonly unknown[]; readonly isList: boolean } | undefined {
   const [only, other] = terms
   const column = only && table.byName.get(only.name)
-  if (only === undefined || other !== undefined || column?.lookup === undefined || only.given.kind === 'null') return undefined
-  const given = valuesIn(column, only.given)
+  if (only === undefined || other !== undefined || only.given.kind === 'null') return undefined
+  if (areTexts && only.given.kind === 'values') return { columnName: only.name, ...only.given }
+  const given = column?.lookup === undefined ? undefined : valuesIn(column, only.given)
   return given && { columnName: only.name, ...given }
 }
 

@@ -286,7 +286,7 @@ function parseWhich(options: GetOptions, table: Table, context: ParsingValues): 
   if (where === undefined && by === undefined) return { ...listed, lookup: undefined }
   const { areTexts } = context
   const terms = where === undefined ? [] : parseTerms(context, where)
-  const lookup = by === undefined ? lookedUpBy(table, terms) : undefined
+  const lookup = by === undefined ? lookedUpBy(table, terms, areTexts) : undefined
   return lookup === undefined ? { ...listed, terms, by, areTexts } : { ...listed, lookup: { ...lookup, areTexts } }
 }
 

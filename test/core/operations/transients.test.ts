@@ -53,7 +53,7 @@ onEachStorage('transient values', (engine) => {
     expect(records[0]?.fields).toEqual({ holder: 'Ann' })
     expect(records[1]).toEqual({ token: tokens.code, fields: {}, levels: {}, error: 'Token Not Found', code: 'not_found' })
     await expect(session.get('cards', { where: { code: '123' } })).rejects.toMatchObject({
-      code: 'invalid_request',
+      code: 'unprocessable',
     })
     await expect(session.tokenize([{ value: '123', table: 'cards', column: 'code' }])).rejects.toMatchObject({
       code: 'unprocessable',
