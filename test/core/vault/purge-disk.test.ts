@@ -1,5 +1,5 @@
 /** Erasing from disk: after a deletion the bytes of people are still in the files, and after a purge of the disk they are not. */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS, CATALOG, MAINTENANCE, MARKER, OPENINGS } from '../../../src/core/schema/system-tables.ts'
@@ -193,12 +193,17 @@ describe.each(ENGINES)('a purge of the disk on %s', (name, begin) => {
     await vault.close()
 
     const other = engine.fresh()
-    const planted = await openWithAnn(other.open())
+    const blobs = other.open()
+    const planted = await openWithAnn(blobs)
+    const countBlobs = async () => Number((await blobs.aggregate('blobs', { kind: 'all' }, [{ kind: 'count' }]))[0])
+    const before = await countBlobs()
     const session = planted.vault.as(OWNER)
     await session.delete('notes', planted.ann.notes)
     await session.delete('orders', planted.ann.orders)
     await session.delete('people', [planted.ann.id])
     await planted.vault.sweep()
+    // Contents are removed after their records, beside the sweep.
+    await vi.waitFor(async () => expect(await countBlobs()).toBeLessThan(before), { timeout: 20_000 })
     await planted.vault.purgeDisk({ full: true })
     expect(tablesOf(await findInFiles(other, planted.cells))).toEqual(['subject_keys', 'transients'])
     await planted.vault.close()

@@ -52,6 +52,7 @@ export interface LooseSession {
   get(table: string, options?: Cells): Promise<{ records: LooseRead[] }>
   pages(table: string, options?: Cells): AsyncIterable<{ records: LooseRead[] }>
   getOne(table: string, id: string, options?: Cells): Promise<LooseRead>
+  perform(operation: string, input: Cells): Promise<unknown>
   delete(table: string, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
   detokenize(
     parameters: readonly Cells[],
