@@ -75,7 +75,7 @@ export interface QueryLimits {
   readonly maxQueryNesting: number
   /** Maximum number of tables in a query. Default 8. */
   readonly maxQueryTables: number
-  /** Whether queries have ORDER BY, GROUP BY and what else the specification's language lacks. Source: docs/sql.md. Default true. */
+  /** Whether queries have ORDER BY, GROUP BY, COUNT(DISTINCT), IN, BETWEEN, `<=`, `>=` and `<>`. Source: docs/sql.md. Default true. */
   readonly queryExtensions: boolean
 }
 
