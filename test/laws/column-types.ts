@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import {
   compareKeys,
-  hasOrderKeys,
   type KeyRange,
   keysThat,
   keysWithPrefix,
@@ -108,7 +107,7 @@ export const columnTypeProperties: Readonly<Record<string, ColumnTypeProperty>> 
     samples,
     runs,
   ) => {
-    if (!hasOrderKeys(type)) return
+    if (type.name === 'JSON' || type.name === 'ARRAY') return
     fc.assert(
       fc.property(samples.keys, samples.keys, salt, (sample, far, choice) => {
         const left = type.parse(samples.write(sample, choice))

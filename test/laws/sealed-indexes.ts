@@ -2,7 +2,8 @@
 import { expect } from 'vitest'
 import { keyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
 import { IndexChanges, sealDelta } from '../../src/core/index-runs/delta.ts'
-import { compareKeys, type KeyRange, keyAfter, orderKey, VALUES } from '../../src/core/index-runs/order-key.ts'
+import { VALUES } from '../../src/core/index-runs/key-ranges.ts'
+import { compareKeys, type KeyRange, keyAfter, orderKey } from '../../src/core/index-runs/order-key.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../../src/core/schema/system-tables.ts'
 import { HeadCache } from '../../src/core/sealed-index/index-rows.ts'
@@ -184,7 +185,7 @@ async function checkCompacted({ storage, merge, reader }: IndexHandle, rows: Rea
   for (const { objectId } of TABLE.indexes) {
     // Entries that took each other back are gone: whole blocks alone have come to something.
     expect(await reader.estimate(objectId, [{}])).toEqual({ least: rows.size, most: rows.size })
-    expect((await reader.candidates(objectId, [VALUES])).length).toBeLessThanOrEqual(rows.size)
+    expect((await reader.candidates(objectId, VALUES)).length).toBeLessThanOrEqual(rows.size)
   }
 }
 

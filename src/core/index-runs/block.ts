@@ -5,9 +5,9 @@
  */
 import { readU32 } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
-import { ExactSum, numberOfKey } from './exact-sum.ts'
 import { MAX_KEY_BYTES } from './order-key.ts'
 import type { Segment } from './segment.ts'
+import { numberOfKey, WholeSum } from './whole-sum.ts'
 
 /** Bytes of a block before it is sealed. */
 export const BLOCK_BYTES = 8192
@@ -52,7 +52,7 @@ export class BlockWriter {
   #fence: Uint8Array = new Uint8Array(0)
   #came = 0
   #went = 0
-  #sum = new ExactSum()
+  #sum = new WholeSum()
 
   constructor(hasSums: boolean, blockBytes = BLOCK_BYTES) {
     this.#hasSums = hasSums
@@ -161,7 +161,7 @@ export class BlockWriter {
     this.#content = new Uint8Array(this.#blockBytes)
     this.#at = HEADER_BYTES
     this.#groups = this.#entries = this.#keyBytes = this.#came = this.#went = 0
-    this.#sum = new ExactSum()
+    this.#sum = new WholeSum()
   }
 }
 

@@ -16,7 +16,7 @@ export const PREFIX_BYTES = 5
 /** Bytes of an index and a length in front of the entries of a part. */
 const PART_BYTES = 8
 /** Bytes of a row id. */
-const ROW_BYTES = 6
+export const ROW_BYTES = 6
 /** The bit in the length of a key that says that the value went. */
 const WENT = 0x80
 /** In place of the length of a key: two bytes of how many keys of TRIGRAM_BYTES follow, all of one row. */

@@ -1,12 +1,10 @@
 /** Notes of erased rows: what a commit erased of a table with sealed indexes, whose keys must leave them. A note is gone when they have. */
 import type { NewRow } from '../ports/storage.ts'
 import { ByteWriter, readU32 } from '../util/bytes.ts'
-import { CONTENTS, PREFIX_BYTES, padToStep, readRow, type SealingKeys, sealRun, writeRow } from './delta.ts'
+import { CONTENTS, PREFIX_BYTES, padToStep, ROW_BYTES, readRow, type SealingKeys, sealRun, writeRow } from './delta.ts'
 
 /** Space of notes: no table and no index has this number. */
 export const ERASED = 0xffff_ffff
-/** Bytes of a row id. */
-const ROW_BYTES = 6
 
 /** Seals the note of some rows of a table as a row of INDEX_RUNS. */
 export function sealErased(keys: SealingKeys, id: number, table: { readonly objectId: number }, rows: readonly number[]): NewRow {

@@ -16,11 +16,6 @@ export interface KeyRange {
   readonly high?: Uint8Array | undefined
 }
 
-/** The keys of all values. */
-export const VALUES: KeyRange = { high: NULL_KEY }
-/** The key of null. */
-export const NULLS: KeyRange = { low: NULL_KEY }
-
 /** How canonical bytes become a key: numbers order as their bytes once their sign is turned, and negative doubles once all bits are. */
 type KeyForm = 'bytes' | 'signed' | 'double' | 'text'
 
@@ -33,11 +28,6 @@ const KEY_FORMS: { readonly [Name in AnyColumnType['name']]?: KeyForm } = {
   DATE: 'signed',
   TIME: 'signed',
   DATETIME: 'signed',
-}
-
-/** True for the types whose values have keys. */
-export function hasOrderKeys({ name }: Pick<AnyColumnType, 'name'>): boolean {
-  return KEY_FORMS[name] !== undefined
 }
 
 /** Holds nothing between calls. */

@@ -57,11 +57,6 @@ export function firstAtLeast(count: number, compare: (index: number) => number):
   return low
 }
 
-/** Returns the bytes of a key in memory of their own. */
-export function keyOfGroup({ keys, starts }: Segment, group: number): Uint8Array {
-  return keys.slice(starts[group], starts[group + 1])
-}
-
 /** Bytes of memory that a segment takes, for a cache. */
 export function bytesOfSegment({ keys, starts, firsts, rows, weights }: Segment): number {
   return keys.length + starts.byteLength + firsts.byteLength + rows.byteLength + weights.byteLength

@@ -4,7 +4,7 @@ import { isWholeKey, valueOfKey } from '../index-runs/order-key.ts'
 import type { Cell } from '../ports/storage.ts'
 import type { IndexReader } from '../sealed-index/read-index.ts'
 import { resultsOfCells } from '../sql/aggregate.ts'
-import type { Candidates } from '../sql/candidates.ts'
+import type { OrderedKeys } from '../sql/candidates.ts'
 import type { AggregateOutput } from '../sql/query.ts'
 import { append, at } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
@@ -12,14 +12,14 @@ import type { JsonValue } from '../values/column-type.ts'
 /** Returns the results of aggregates, each of the rows that its candidates are; undefined if rows must be read: a value is longer than its key, or an index has too many parts. */
 export async function totalsOfIndexes(
   indexes: IndexReader,
-  candidates: readonly Candidates[],
+  candidates: readonly OrderedKeys[],
   aggregates: readonly AggregateOutput[],
 ): Promise<JsonValue[] | undefined> {
   const cells: Cell[] = []
   for (const [place, aggregate] of aggregates.entries()) {
-    const { index, ranges } = at(candidates, place)
-    if ((await indexes.estimate(index.objectId, ranges)).most === Number.POSITIVE_INFINITY) return undefined
-    const computed = await cellsOf(indexes, at(candidates, place), aggregate)
+    const one = at(candidates, place)
+    if ((await indexes.estimate(one.index.objectId, one.ranges)).most === Number.POSITIVE_INFINITY) return undefined
+    const computed = await cellsOf(indexes, one, aggregate)
     if (computed === undefined) return undefined
     append(cells, computed)
   }
@@ -29,7 +29,7 @@ export async function totalsOfIndexes(
 /** Returns the cells that a storage would compute for an aggregate. */
 async function cellsOf(
   indexes: IndexReader,
-  one: Candidates,
+  one: OrderedKeys,
   { name, ref }: AggregateOutput,
 ): Promise<readonly Cell[] | undefined> {
   const found = ref === undefined ? one : { ...one, ranges: intersection(one.ranges, VALUES) }
@@ -43,7 +43,7 @@ async function cellsOf(
 /** Returns the first value in a direction; undefined if its key is cut. */
 async function extremeOf(
   indexes: IndexReader,
-  { column: { type }, index, ranges }: Candidates,
+  { column: { type }, index, ranges }: OrderedKeys,
   direction: 'up' | 'down',
 ): Promise<readonly Cell[] | undefined> {
   for await (const { key } of indexes.walk(index.objectId, ranges, direction))

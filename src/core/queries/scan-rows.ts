@@ -8,9 +8,10 @@ import type { Table } from '../schema/layout.ts'
 import type { HeadCache } from '../sealed-index/index-rows.ts'
 import { createIndexReader, type IndexReader } from '../sealed-index/read-index.ts'
 import type { SourcePlan } from '../sql/plan.ts'
+import type { RowGrants } from '../sql/source-access.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { candidateRows, type ReadCosts } from './candidate-rows.ts'
-import { createResidualFilter, type ResidualFilter } from './residual-filter.ts'
+import { type CurrentRow, createResidualFilter, type ResidualFilter } from './residual-filter.ts'
 import {
   type BufferedRow,
   bytesOf,
@@ -282,20 +283,24 @@ interface SliceReader<Batch> {
   readonly readsOnlyBodies: boolean
 }
 
+/** Returns a function that copies a row with the values the plan needs later. */
+function createBufferer({ source, projected }: SourcePlan): (current: CurrentRow, grants: RowGrants) => BufferedRow {
+  const refs = projected.map((column): ColumnRef => ({ source: source.index, column }))
+  return ({ id, publicId, cellOf }, grants) => ({ id, publicId, grants, columns: projected, values: refs.map(cellOf) })
+}
+
 /** Creates a reader that returns rows with the values the plan needs later. */
 export function createRowReader(
   { columns, readsOnlyBodies, each }: ResidualFilter,
-  { source, projected }: SourcePlan,
+  plan: SourcePlan,
 ): SliceReader<readonly BufferedRow[]> {
-  const refs = projected.map((column): ColumnRef => ({ source: source.index, column }))
+  const bufferedOf = createBufferer(plan)
   return {
     columns,
     readsOnlyBodies,
     read(rows, max) {
       const buffered: BufferedRow[] = []
-      each(rows, max, ({ id, publicId, cellOf }, grants) => {
-        buffered.push({ id, publicId, grants, columns: projected, values: refs.map(cellOf) })
-      })
+      each(rows, max, (current, grants) => buffered.push(bufferedOf(current, grants)))
       return buffered
     },
   }
@@ -311,17 +316,17 @@ export interface KeptBatch {
 /** Creates a reader that buffers only the rows that `keeps` keeps: it reads few columns of each row, and a row has many. */
 export function createKeepingReader(
   { columns, readsOnlyBodies, each }: ResidualFilter,
-  { source, projected }: SourcePlan,
+  plan: SourcePlan,
   keeps: (cellOf: ValueOf) => boolean,
 ): SliceReader<KeptBatch> {
-  const refs = projected.map((column): ColumnRef => ({ source: source.index, column }))
+  const bufferedOf = createBufferer(plan)
   return {
     columns,
     readsOnlyBodies,
     read(rows, max) {
       const buffered: BufferedRow[] = []
-      const length = each(rows, max, ({ id, publicId, cellOf }, grants) => {
-        if (keeps(cellOf)) buffered.push({ id, publicId, grants, columns: projected, values: refs.map(cellOf) })
+      const length = each(rows, max, (current, grants) => {
+        if (keeps(current.cellOf)) buffered.push(bufferedOf(current, grants))
       })
       return { length, rows: buffered }
     },

@@ -1,9 +1,9 @@
 /** Reads the sealed indexes of a table: how many entries are in a range, which rows, what they come to, and in which order. */
 import { fault } from '../errors.ts'
-import { ExactSum, totalOf } from '../index-runs/exact-sum.ts'
 import { compareKeys, type KeyRange, keyAfter, MAX_KEY_BYTES } from '../index-runs/order-key.ts'
 import { type BlockRun, type BlockSpan, spanOf } from '../index-runs/run-head.ts'
 import { type Groups, groupsIn, type Segment, segmentIn } from '../index-runs/segment.ts'
+import { totalOf, WholeSum } from '../index-runs/whole-sum.ts'
 import { createPace, type Pace } from '../pace/pace.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { required } from '../util/lists.ts'
@@ -144,7 +144,7 @@ export function createIndexReader(ports: IndexReaderPorts, table: { readonly obj
     totals(index, ranges, isSummed = false) {
       return beginningAgain(async () => {
         const found = await view(index)
-        const sum = isSummed ? new ExactSum() : undefined
+        const sum = isSummed ? new WholeSum() : undefined
         const pace = createPace(ports)
         let count = 0
         // What one statement saw is asked for all of them: a row that goes from one to another is in one.
@@ -214,7 +214,7 @@ async function* untilGone(
 function totalInside(
   runs: readonly BlockRun[],
   range: KeyRange,
-  sum: ExactSum | undefined,
+  sum: WholeSum | undefined,
 ): { readonly inside: number; readonly edges: readonly number[] } {
   let inside = 0
   const edges: number[] = []

@@ -1,6 +1,7 @@
 /** Aggregates: the types they take, and their results, computed value by value or converted from what storage computed. */
 import { say, VaultError, words } from '../errors.ts'
 import { LanguageError } from '../expressions/language-error.ts'
+import { WholeSum } from '../index-runs/whole-sum.ts'
 import type { Aggregate, Cell } from '../ports/storage.ts'
 import { plainValue } from '../schema/column-layout.ts'
 import { unreachable } from '../util/causes.ts'
@@ -135,21 +136,17 @@ function createSum(output: AggregateOutput): Accumulator {
 }
 
 function createIntegerSum(output: AggregateOutput): Accumulator {
-  let near = 0
-  let far = 0n
+  const sum = new WholeSum()
   let count = 0
   return {
     add(value) {
       if (typeof value !== 'number' && typeof value !== 'bigint') return
       count++
-      const sum = typeof value === 'number' ? near + value : undefined
-      if (sum !== undefined && Number.isSafeInteger(sum)) near = sum
-      else far += BigInt(value)
+      sum.add(value)
     },
     result() {
       if (count === 0) return null
-      const sum = far + BigInt(near)
-      return output.name === 'avg' ? meanOf(output, sum, count) : sumOf(output, sum)
+      return output.name === 'avg' ? meanOf(output, sum.total, count) : sumOf(output, sum.total)
     },
   }
 }

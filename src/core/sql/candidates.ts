@@ -75,15 +75,13 @@ function testsOf(conditions: readonly Condition[], column: Column): readonly Utf
 export function candidatesOfTotals(
   aggregates: readonly AggregateOutput[],
   { candidates, conditions }: { readonly candidates: readonly Candidates[]; readonly conditions: readonly Condition[] },
-): readonly Candidates[] | undefined {
+): readonly OrderedKeys[] | undefined {
   const isUnconditional = conditions.every((condition) => splitConjuncts(condition).length === 0)
-  const found = aggregates.flatMap(({ name, ref, isDistinct }) => {
+  const found = aggregates.flatMap(({ name, ref, isDistinct }): readonly OrderedKeys[] | OrderedKeys => {
     const { column } = ref ?? {}
     if (isDistinct || !isInKeys(name, column)) return []
     if (!isUnconditional) return candidates.find((one) => one.isExact && (ref === undefined || one.column === column)) ?? []
-    return column?.index === undefined
-      ? []
-      : [{ column, index: column.index, ranges: EVERY_KEY, others: [], everyRow: EVERY_KEY, tests: [], isExact: true }]
+    return keysOf(column) ?? []
   })
   return found.length === aggregates.length ? found : undefined
 }
@@ -94,8 +92,12 @@ export type OrderedKeys = Pick<Candidates, 'column' | 'index' | 'ranges'>
 /** Returns the keys that a sealed index has in the order of rows; undefined if none has. */
 export function keysInOrder([first]: readonly OrderTerm[], candidates: readonly Candidates[]): OrderedKeys | undefined {
   const column = first?.ref.column
-  if (column?.index === undefined) return undefined
-  return candidates.find(({ index }) => index === column.index) ?? { column, index: column.index, ranges: EVERY_KEY }
+  return candidates.find(({ index }) => index === column?.index) ?? keysOf(column)
+}
+
+/** Returns all keys of a column; undefined if no sealed index has them in order. */
+function keysOf(column: Column | undefined): OrderedKeys | undefined {
+  return column?.index && { column, index: column.index, ranges: EVERY_KEY }
 }
 
 /** True if an aggregate can be computed from keys. A sum of doubles is not: it is rounded once, at its end. */

@@ -59,7 +59,7 @@ export type PlanStrategy =
   | { readonly kind: 'page' }
   | { readonly kind: 'aggregate'; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'column'; readonly column: Column }
-  | { readonly kind: 'heads'; readonly candidates: readonly Candidates[] }
+  | { readonly kind: 'heads'; readonly candidates: readonly OrderedKeys[] }
   | { readonly kind: 'rows' }
   | { readonly kind: 'sorted'; readonly order: readonly OrderTerm[]; readonly keys: OrderedKeys | undefined }
   | { readonly kind: 'totals' }

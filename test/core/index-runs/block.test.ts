@@ -3,8 +3,9 @@ import { expect, it } from 'vitest'
 import { BlockWriter, readBlock, type WrittenBlock } from '../../../src/core/index-runs/block.ts'
 import { compareKeys, keyAfter, MAX_KEY_BYTES, NULL_KEY, orderKey } from '../../../src/core/index-runs/order-key.ts'
 import { readHead, spanOf, writeRunHead, writeSmallRun } from '../../../src/core/index-runs/run-head.ts'
-import { keyOfGroup, type Segment } from '../../../src/core/index-runs/segment.ts'
+import type { Segment } from '../../../src/core/index-runs/segment.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
+import { keyOfGroup } from '../../support/indexes/group-keys.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 
 interface Entry {

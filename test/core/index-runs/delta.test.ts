@@ -3,10 +3,11 @@ import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { IndexChanges, readDelta, sealDelta } from '../../../src/core/index-runs/delta.ts'
 import { NULL_KEY, orderKey } from '../../../src/core/index-runs/order-key.ts'
-import { keyOfGroup, type Segment } from '../../../src/core/index-runs/segment.ts'
+import type { Segment } from '../../../src/core/index-runs/segment.ts'
 import { indexKeys } from '../../../src/core/index-runs/trigrams.ts'
 import { openEntry } from '../../../src/core/sealing/envelope.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
+import { keyOfGroup } from '../../support/indexes/group-keys.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 
 const keys = {

@@ -1,7 +1,7 @@
 /** People with sealed indexes, random writes of them, and what their indexes must have: the key of each value of each record, once. */
 import { decodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
 import { openState, readCatalogRows } from '../../../src/core/catalog/catalog-entries.ts'
-import { keyOfGroup, type Segment } from '../../../src/core/index-runs/segment.ts'
+import type { Segment } from '../../../src/core/index-runs/segment.ts'
 import { indexKeys, splitKeys } from '../../../src/core/index-runs/trigrams.ts'
 import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
@@ -16,6 +16,7 @@ import type { SeededRandom } from '../random/seeded-random.ts'
 import { asLoose, type Cells, type LooseRead, type LooseVault } from '../vaults/open-untyped.ts'
 import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
 import { OWNER } from '../vaults/test-vault.ts'
+import { keyOfGroup } from './group-keys.ts'
 
 const DAY = 86_400_000
 const SEALED = { index: 'sealed', redaction: 'PLAIN_TEXT' } as const

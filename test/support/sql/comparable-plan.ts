@@ -1,5 +1,5 @@
 /** A plan that can be compared with another one. */
-import type { Candidates } from '../../../src/core/sql/candidates.ts'
+import type { Candidates, OrderedKeys } from '../../../src/core/sql/candidates.ts'
 import type { Plan, PlanStrategy, SourcePlan } from '../../../src/core/sql/plan.ts'
 
 /** Returns the plan without the tests of patterns, which are functions: two of them are never equal. The patterns are in its conditions. */
@@ -17,10 +17,13 @@ function ofSource(source: SourcePlan): SourcePlan {
 }
 
 function ofStrategy(strategy: PlanStrategy): PlanStrategy {
-  if (strategy.kind === 'heads') return { ...strategy, candidates: strategy.candidates.map(withoutTests) }
+  if (strategy.kind === 'heads') return { ...strategy, candidates: strategy.candidates.map(keysOf) }
   if (strategy.kind !== 'sorted' || strategy.keys === undefined) return strategy
-  const { column, index, ranges } = strategy.keys
-  return { ...strategy, keys: { column, index, ranges } }
+  return { ...strategy, keys: keysOf(strategy.keys) }
+}
+
+function keysOf({ column, index, ranges }: OrderedKeys): OrderedKeys {
+  return { column, index, ranges }
 }
 
 function withoutTests(candidates: Candidates): Candidates {

@@ -6,7 +6,7 @@ import type { Segment } from './segment.ts'
 const NUMBER_BYTES = 8
 
 /** A sum that begins with 0. */
-export class ExactSum {
+export class WholeSum {
   #near = 0
   #far = 0n
 
@@ -39,7 +39,7 @@ export function numberOfKey(keys: Uint8Array, start: number, end: number): numbe
 }
 
 /** Returns how often values are in some groups of a segment, less how often they went, and adds them to a sum. */
-export function totalOf(segment: Segment, { from, to }: { readonly from: number; readonly to: number }, sum?: ExactSum): number {
+export function totalOf(segment: Segment, { from, to }: { readonly from: number; readonly to: number }, sum?: WholeSum): number {
   const { keys, starts, firsts, weights } = segment
   let count = 0
   for (let group = from; group < to; group++) {
