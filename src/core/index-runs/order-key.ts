@@ -2,6 +2,7 @@
 import { VaultError } from '../errors.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
+import type { KeyForm } from '../values/column-type.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 
 /** Bytes of a key at most. The key of a longer text is cut to as many, and its opened record decides. */
@@ -14,20 +15,6 @@ export const NULL_KEY = new Uint8Array(9).fill(0xff)
 export interface KeyRange {
   readonly low?: Uint8Array | undefined
   readonly high?: Uint8Array | undefined
-}
-
-/** How canonical bytes become a key: numbers order as their bytes once their sign is turned, and negative doubles once all bits are. */
-type KeyForm = 'bytes' | 'signed' | 'double' | 'text'
-
-const KEY_FORMS: { readonly [Name in AnyColumnType['name']]?: KeyForm } = {
-  STRING: 'text',
-  INTEGER: 'signed',
-  DECIMAL: 'signed',
-  FLOAT: 'double',
-  BOOL: 'bytes',
-  DATE: 'signed',
-  TIME: 'signed',
-  DATETIME: 'signed',
 }
 
 /** Holds nothing between calls. */
@@ -111,10 +98,8 @@ export function compareBytes(left: Uint8Array, start: number, end: number, right
 }
 
 function formOf(type: AnyColumnType): KeyForm {
-  const form = KEY_FORMS[type.name]
-  if (form === undefined)
-    throw new VaultError('internal', `Values of ${type.name} have no order keys. This is a defect; please report it.`)
-  return form
+  if (type.keyForm !== undefined) return type.keyForm
+  throw new VaultError('internal', `Values of ${type.name} have no order keys. This is a defect; please report it.`)
 }
 
 /** Turns the sign bit, or all bits. Done twice it gives the same bytes. */

@@ -230,8 +230,8 @@ function indexClash(definition: ColumnDefinition): string | undefined {
   if (plain) return "index: 'sealed' is for encrypted columns; set index: true on a plain column"
   if (sealedKinds(definition).includes('contains') && definition.type !== 'STRING')
     return "an index of what a value contains is for STRING columns; set index: 'sealed'"
-  if (!isComparable(typeOf(definition)))
-    return `${typesThat((one) => !isComparable(one), 'and')} columns have no order, which an index needs; remove index`
+  if (typeOf(definition).keyForm === undefined)
+    return `${typesThat(({ keyForm }) => keyForm === undefined, 'and')} columns have no order, which an index needs; remove index`
   if (isTransient(definition)) return 'a transient column has no index, which would outlive its values; remove index'
   return undefined
 }

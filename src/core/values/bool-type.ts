@@ -9,6 +9,7 @@ export const boolType: ColumnType<boolean> = {
   physical: 'integer',
   size: 1,
   comparesAs: 'boolean',
+  keyForm: 'bytes',
   // Conditions order false before true; databases have no least boolean.
   isOrdered: false,
   isSummable: false,

@@ -14,6 +14,7 @@ export const dateType: ColumnType<string> = {
   hasShortCells: true,
   size: 10,
   comparesAs: 'date',
+  keyForm: 'signed',
   isOrdered: true,
   isSummable: false,
   hasFormats: true,
@@ -59,6 +60,7 @@ export const timeType: ColumnType<string> = {
   hasShortCells: true,
   size: undefined,
   comparesAs: 'time',
+  keyForm: 'signed',
   isOrdered: true,
   isSummable: false,
   parse(input) {
@@ -116,6 +118,7 @@ export const datetimeType: ColumnType<string> = {
   hasShortCells: true,
   size: undefined,
   comparesAs: 'instant',
+  keyForm: 'signed',
   isOrdered: true,
   isSummable: false,
   parse(input) {

@@ -54,6 +54,12 @@ export interface JsonBudget {
   left: number
 }
 
+/**
+ * How canonical bytes become order keys, which compare byte by byte: as they are, with the sign of a whole number turned, with the bits of a double, or as
+ * the UTF-8 of a text, cut.
+ */
+export type KeyForm = 'bytes' | 'signed' | 'double' | 'text'
+
 /** One column type. `Value` is the trusted form: `parse` checks it, and every other method takes it unchecked. */
 export interface ColumnType<Value> {
   readonly name: keyof ValueTypes
@@ -68,6 +74,8 @@ export interface ColumnType<Value> {
    * too, and every type with text that `fromLiteral` reads. Undefined: values are not compared, not even with each other.
    */
   readonly comparesAs: string | undefined
+  /** How values have order keys, by which a sealed index has them. Undefined: they have none. Forms but `text` need `fromCanonical`. */
+  readonly keyForm: KeyForm | undefined
   /** True if MIN and MAX take the values. */
   readonly isOrdered: boolean
   /** True if SUM and AVG take the values, which are numbers and bigints. */

@@ -28,6 +28,7 @@ export const fileType: ColumnType<StoredFile> = {
   physical: 'bytes',
   size: undefined,
   comparesAs: undefined,
+  keyForm: undefined,
   isOrdered: false,
   isSummable: false,
   parse: refuse,

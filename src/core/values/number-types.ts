@@ -20,6 +20,7 @@ export const integerType: ColumnType<number | bigint> = {
   physical: 'integer',
   size: 8,
   comparesAs: 'number',
+  keyForm: 'signed',
   isOrdered: true,
   isSummable: true,
   scale: 0,
@@ -73,6 +74,7 @@ export const floatType: ColumnType<number> = {
   physical: 'real',
   size: 8,
   comparesAs: 'number',
+  keyForm: 'double',
   isOrdered: true,
   isSummable: true,
   parse(input) {

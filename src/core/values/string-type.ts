@@ -12,6 +12,7 @@ export const stringType: ColumnType<string> = {
   physical: 'text',
   size: undefined,
   comparesAs: 'text',
+  keyForm: 'text',
   isOrdered: true,
   isSummable: false,
   isText: true,
