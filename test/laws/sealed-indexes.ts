@@ -160,16 +160,14 @@ async function checkReads(
   const sum = index === NUMBER.objectId ? inside.reduce((total, { number }) => total + BigInt(number), 0n) : 0n
   expect(await reader.totals(index, [range], index === NUMBER.objectId)).toEqual({ count: inside.length, sum })
   const direction = random.pick(['up', 'down'] as const)
-  const ordered = direction === 'up' ? inside : inside.toReversed()
+  const sign = direction === 'up' ? 1 : -1
+  const ordered = inside.toSorted((one, other) => sign * compareKeys(one.key, other.key) || one.row - other.row)
   const wanted = random.pick([1, 25, Number.POSITIVE_INFINITY])
-  const walked: { readonly row: number; readonly key: Uint8Array }[] = []
-  for await (const { key, rows: found } of reader.walk(index, [range], direction)) {
-    for (const row of found) walked.push({ row, key })
-    if (walked.length >= wanted) break
-  }
-  const count = Math.min(wanted, ordered.length)
-  expect(walked.slice(0, count)).toEqual(ordered.slice(0, count).map(({ row, key }) => ({ row, key })))
-  if (wanted === Number.POSITIVE_INFINITY) expect(walked.length).toBe(ordered.length)
+  const walk = reader.walk(index, [range], { direction })
+  const first = await walk.next(wanted)
+  const walked = [...first, ...(await walk.next(3))].flatMap(({ key, rows: found }) => found.map((row) => ({ row, key })))
+  expect(walked).toEqual(ordered.slice(0, wanted + 3).map(({ row, key }) => ({ row, key })))
+  expect(await reader.firstKey(index, [range], direction)).toEqual(ordered[0]?.key)
   return 4
 }
 

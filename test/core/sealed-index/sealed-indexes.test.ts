@@ -12,6 +12,7 @@ import { HeadCache, MAX_HEADS, readHeads, type StoredHead } from '../../../src/c
 import { compactIndexes, dropIndexes, sweepParts } from '../../../src/core/sealed-index/merge-due.ts'
 import { SIZES } from '../../../src/core/sealed-index/merge-runs.ts'
 import { createIndexReader } from '../../../src/core/sealed-index/read-index.ts'
+import type { KeyRows, KeyWalk } from '../../../src/core/sealed-index/walk-keys.ts'
 import { required } from '../../../src/core/util/lists.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
@@ -103,7 +104,8 @@ it('a walk goes on where blocks are merged away meanwhile, and gives each row on
   const { reader, merge, handle } = await filledIndex(5000)
   for (const direction of ['up', 'down'] as const) {
     const rows: number[] = []
-    for await (const found of reader.walk(11, [{}], direction)) {
+    const walk = reader.walk(11, [{}], { direction })
+    for await (const found of keysOf(walk)) {
       for (const row of found.rows) rows.push(row)
       if (rows.length % 1000 !== 500) continue
       await writeDelta(handle, [new IndexChanges()])
@@ -111,8 +113,14 @@ it('a walk goes on where blocks are merged away meanwhile, and gives each row on
     }
     expect(rows.length).toBe(5000)
     expect(new Set(rows).size).toBe(5000)
+    expect(walk.hasMoved).toBe(true)
   }
 })
+
+/** Yields the keys of a walk, row by row. */
+async function* keysOf(walk: KeyWalk): AsyncGenerator<KeyRows> {
+  for (let found = await walk.next(1); found.length > 0; found = await walk.next(1)) yield* found
+}
 
 it('a query in the order of an index has each row once, where one moves and the index is merged meanwhile', async () => {
   const stored = memoryStorage()
@@ -157,13 +165,13 @@ it('a query in the order of an index has each row once, where one moves and the 
 it('a row that goes from one range to another is in one of them', async () => {
   const { reader, handle } = await filledIndex(100)
   const keys: Uint8Array[] = []
-  for await (const { key } of reader.walk(11, [{}], 'up')) keys.push(key)
+  for await (const { key } of keysOf(reader.walk(11, [{}], { direction: 'up' }))) keys.push(key)
   const middle = required(keys[keys.length >> 1])
   const halves = [{ high: middle }, { low: middle }]
   const { count } = await reader.totals(11, halves)
   expect(count).toBe(100)
   let rows = 0
-  for await (const found of reader.walk(11, halves, 'up')) {
+  for await (const found of keysOf(reader.walk(11, halves, { direction: 'up' }))) {
     // Of the first range, while the second is to come.
     const changes = new IndexChanges()
     if (rows === 0) for (const row of found.rows) moveRow(changes, row, found.key, required(keys.at(-1)))
@@ -182,7 +190,7 @@ it('rows that are forgotten are in no part of the index after it was compacted w
   const { storage, reader, merge, handle } = await filledIndex(2000)
   const changes = new IndexChanges()
   const rows = [...(await reader.candidates(11, [{}]))].slice(0, 500)
-  for await (const { key, rows: found } of reader.walk(11, [{}], 'up'))
+  for await (const { key, rows: found } of keysOf(reader.walk(11, [{}], { direction: 'up' })))
     for (const row of found) if (rows.includes(row)) changes.remove(11, key, row)
   await writeDelta(handle, [changes])
   await compactIndexes(merge, TABLE, { without: new Set(rows) })
@@ -305,6 +313,10 @@ it('memory has no more than its limit of what others read, and nothing of what w
   await bytesAfter(few, 12)
   expect(await bytesAfter(few, 11)).toBeLessThan(one / 2)
   expect(await bytesAfter(few, 12)).toBeLessThan(one / 2)
+  // A list that is cut, as beyond MAX_HEADS, leaves no more either.
+  const cut = { spaces: [TABLE.objectId, 11, 12], pace: NO_PACE, limit: 1 }
+  expect((await readHeads(merge, few, cut)).areAll).toBe(false)
+  expect(few.bytes).toBe(0)
   // Several that read at once hold what they found, whatever others drop.
   await Promise.all([11, 12, 11, 12].map((index) => bytesAfter(few, index)))
   await writeDelta(handle, [new IndexChanges()])
