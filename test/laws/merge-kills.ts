@@ -9,7 +9,7 @@ import { figureOf } from '../support/trials/report.ts'
 import type { Law } from './law.ts'
 
 const KILLS = 4
-const IMAGES = 8
+const IMAGES = 4
 
 export const mergeKills: Law = {
   name: 'merge-kills',
