@@ -1,6 +1,7 @@
 /** Law: sealed indexes answer as a plain list does, while two handles write, merge and compact them at once. */
 import { expect } from 'vitest'
 import { keyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
+import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { IndexChanges, sealDelta } from '../../src/core/index-runs/delta.ts'
 import { VALUES } from '../../src/core/index-runs/key-ranges.ts'
 import { compareKeys, type KeyRange, keyAfter, orderKey } from '../../src/core/index-runs/order-key.ts'
@@ -8,10 +9,11 @@ import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../../src/core/schema/system-tables.ts'
 import { HeadCache } from '../../src/core/sealed-index/index-rows.ts'
 import { compactIndexes, type IndexedTable, mergeDue, sweepParts } from '../../src/core/sealed-index/merge-due.ts'
-import type { MergePorts } from '../../src/core/sealed-index/merge-runs.ts'
+import { type MergePorts, SIZES } from '../../src/core/sealed-index/merge-runs.ts'
 import { createIndexReader, type IndexReader } from '../../src/core/sealed-index/read-index.ts'
+import type { KeyRows, KeyWalk } from '../../src/core/sealed-index/walk-keys.ts'
 import { columnTypes } from '../../src/core/values/column-types.ts'
-import type { SeededRandom } from '../support/random/seeded-random.ts'
+import { randomFor, type SeededRandom } from '../support/random/seeded-random.ts'
 import { engineInTurn, onFresh, openPlaces } from '../support/storages/places.ts'
 import { SYSTEM_PORTS } from '../support/vaults/system-ports.ts'
 import type { Law } from './law.ts'
@@ -160,16 +162,14 @@ async function checkReads(
   const sum = index === NUMBER.objectId ? inside.reduce((total, { number }) => total + BigInt(number), 0n) : 0n
   expect(await reader.totals(index, [range], index === NUMBER.objectId)).toEqual({ count: inside.length, sum })
   const direction = random.pick(['up', 'down'] as const)
-  const ordered = direction === 'up' ? inside : inside.toReversed()
+  const sign = direction === 'up' ? 1 : -1
+  const ordered = inside.toSorted((one, other) => sign * compareKeys(one.key, other.key) || one.row - other.row)
   const wanted = random.pick([1, 25, Number.POSITIVE_INFINITY])
-  const walked: { readonly row: number; readonly key: Uint8Array }[] = []
-  for await (const { key, rows: found } of reader.walk(index, [range], direction)) {
-    for (const row of found) walked.push({ row, key })
-    if (walked.length >= wanted) break
-  }
-  const count = Math.min(wanted, ordered.length)
-  expect(walked.slice(0, count)).toEqual(ordered.slice(0, count).map(({ row, key }) => ({ row, key })))
-  if (wanted === Number.POSITIVE_INFINITY) expect(walked.length).toBe(ordered.length)
+  const walk = reader.walk(index, [range], { direction })
+  const first = await walk.next(wanted)
+  const walked = [...first, ...(await walk.next(3))].flatMap(({ key, rows: found }) => found.map((row) => ({ row, key })))
+  expect(walked).toEqual(ordered.slice(0, wanted + 3).map(({ row, key }) => ({ row, key })))
+  expect(await reader.firstKey(index, [range], direction)).toEqual(ordered[0]?.key)
   return 4
 }
 
@@ -215,4 +215,25 @@ export const sealedIndexes: Law = {
       close: () => places.close(),
     }
   },
+}
+
+/** An index in memory with so many rows, in one run of short blocks an index. */
+export async function filledIndex(rows: number) {
+  const handle = indexHandle(memoryStorage(), { ...SIZES, blockBytes: 512 })
+  const { storage, reader, merge } = handle
+  await storage.prepare([INDEX_RUNS, INDEX_BLOCKS])
+  const random = randomFor('filled index')
+  const changes = new IndexChanges()
+  for (let row = 1; row <= rows; row++) {
+    changes.add(11, orderKey(columnTypes.STRING, `name ${random.below(1_000_000)}`), row)
+    changes.add(12, orderKey(columnTypes.INTEGER, random.below(1000)), row)
+  }
+  await writeDelta(handle, [changes])
+  await compactIndexes(merge, TABLE)
+  return { handle, storage, reader, merge }
+}
+
+/** Yields the keys of a walk, row by row. */
+export async function* keysOf(walk: KeyWalk): AsyncGenerator<KeyRows> {
+  for (let found = await walk.next(1); found.length > 0; found = await walk.next(1)) yield* found
 }

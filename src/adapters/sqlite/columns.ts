@@ -73,21 +73,25 @@ export async function readBytesRange(
   if (range === undefined) return { ids: [], cells: NO_CELLS, next: undefined }
   // Read as a row, its body does not open, and the error names the record.
   if (range === DAMAGED_ID) return undefined
-  const part = await read(joinedCells(shape, sliceOf(filter)(range), page.column))
-  return part && { ...part, next: range.high, free: () => freeBytes(part.cells.bytes) }
+  return read(joinedCells({ shape, filter: sliceOf(filter)(range) }, page.column, range.high))
 }
 
 const NO_CELLS: Slab = { bytes: new Uint8Array(0), ends: new Uint32Array(0), count: 0 }
 
-type Cells = Pick<BytesPart, 'ids' | 'cells'>
-
-/** SQLite joins bytes as text without looking at them where text is UTF-8; the length of a letter shows whether it is. */
-function joinedCells(shape: TableShape, given: Filter, column: string): TableWork<Cells | undefined> {
+/**
+ * The cells in the rows of a filter that bounds their ids; undefined if they must be read as rows. SQLite joins bytes as text without looking at them where text
+ * is UTF-8; the length of a letter shows whether it is.
+ */
+export function joinedCells(
+  { shape, filter: given }: { readonly shape: TableShape; readonly filter: Filter },
+  column: string,
+  next: number | undefined,
+): TableWork<BytesPart | undefined> {
   const filter = expandLists(shape, given)
   const form = filterForm(sqliteSqlDialect, shape, filter)
-  const cell = sql.id(column)
-  const statement = statements.once(`bytes ${shape.key} "${column}" ${form.key}`, (slots) =>
-    sqliteSqlDialect.compiler
+  const statement = statements.once(`bytes ${shape.key} "${column}" ${form.key}`, (slots) => {
+    const cell = sql.id(column)
+    return sqliteSqlDialect.compiler
       .selectFrom(aliased(sqliteSqlDialect, shape))
       .select([
         sql`length(cast('a' as blob))`.as(NAMES[0]),
@@ -97,14 +101,14 @@ function joinedCells(shape: TableShape, given: Filter, column: string): TableWor
           NAMES[3],
         ),
       ])
-      .where(filterExpression(sqliteSqlDialect, shape, filter, slots)),
-  )
+      .where(filterExpression(sqliteSqlDialect, shape, filter, slots))
+  })
   const step = { kind: 'row', statement: alongPath(shape, statement, BY_ID), parameters: form.values, columns: NAMES } as const
-  return onlyStep(shape, step, ({ rows: [row] }) => toCells(row))
+  return onlyStep(shape, step, ({ rows: [row] }) => toPart(row, next))
 }
 
 /** Undefined for what is not as such a list must be: cells that are null or too long, texts that are not UTF-8, ids in another order. */
-function toCells([letter, listedIds, listedLengths, joined]: RawRow = []): Cells | undefined {
+function toPart([letter, listedIds, listedLengths, joined]: RawRow = [], next: number | undefined): BytesPart | undefined {
   if (letter !== 1) return undefined
   const bytes = plainBytes(joined)
   const ids = numbersIn(listedIds)
@@ -117,7 +121,7 @@ function toCells([letter, listedIds, listedLengths, joined]: RawRow = []): Cells
     end += required(lengths[i])
     ends[i] = end
   }
-  return end === bytes.length ? { ids, cells: { bytes, ends, count } } : undefined
+  return end === bytes.length ? { ids, cells: { bytes, ends, count }, next, free: () => freeBytes(bytes) } : undefined
 }
 
 function plainBytes(cell: unknown): Uint8Array {

@@ -1,6 +1,7 @@
 /** Reads rows by id and by filter: which statement runs, what its rows become, and how many rows of bytes are read as one. */
 import { sql } from 'kysely'
 import type { Cell, Filter, Page, PhysicalColumn, PhysicalType, Row } from '../../core/ports/storage.ts'
+import { at } from '../../core/util/lists.ts'
 import { aliased, createSqlStatements, type SqlStatement, selectColumns } from '../sql/sql-statements.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
 import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
@@ -12,7 +13,7 @@ import { endToEnd, sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 const statements = createSqlStatements(sqliteSqlDialect)
 
 /** Rows from which packing pays: for lists of ids, which mostly exist, pages of all rows, and pages of some, which may stay nearly empty. */
-const MIN_PACKED_IDS = 5
+export const MIN_PACKED_IDS = 5
 const MIN_PACKED_PAGE = 20
 const MIN_PACKED_LIMIT = 100
 /** Rows of one packed read at most: their cells are in memory several times over. */
@@ -66,10 +67,7 @@ export function findRows(shape: TableShape, filter: Filter, page: Page, path?: A
 export function findRowsOfValues(shape: TableShape, filters: readonly Filter[], page: Page): TableWork<readonly Row[]> {
   const plan = readPlan(projectedShape(shape, page.columns))
   const found = filters.map((filter) => statements.find(shape, filter, page))
-  const statement = unionOf(
-    found.map((one) => one.statement),
-    page,
-  )
+  const statement = unionOf(at(found, 0).statement, found.length, page)
   const parameters = [...found.flatMap((one) => one.parameters.slice(0, -1)), page.limit]
   return onlyStep(shape, { kind: 'rows', statement, parameters, columns: plan.names }, ({ rows }) =>
     measured(
@@ -79,18 +77,16 @@ export function findRowsOfValues(shape: TableShape, filters: readonly Filter[], 
   )
 }
 
-const unions = new WeakMap<SqlStatement, Map<string, SqlStatement>>()
+const unions = new WeakMap<SqlStatement, SqlStatement[]>()
 
-/** The statement that reads the pages of all of these as one. */
-function unionOf(each: readonly SqlStatement[], { order }: Page): SqlStatement {
-  const [first = { text: '' }] = each
-  const ofFirst = unions.get(first) ?? new Map<string, SqlStatement>()
-  unions.set(first, ofFirst)
+/** The statement that reads the pages of so many values as one: that of each is the same. */
+function unionOf(each: SqlStatement, count: number, { order }: Page): SqlStatement {
+  const ofEach = unions.get(each) ?? []
+  unions.set(each, ofEach)
   // Order and limit, which end each of them, are those of all.
-  const parts = each.map(({ text }) => text.slice(0, text.lastIndexOf(' order by '))).join(' union all ')
-  const made = ofFirst.get(parts) ?? { text: `${parts} order by 1 ${order} limit cast(? as bigint)` }
-  ofFirst.set(parts, made)
-  return made
+  const part = each.text.slice(0, each.text.lastIndexOf(' order by '))
+  ofEach[count] ??= { text: `${Array(count).fill(part).join(' union all ')} order by 1 ${order} limit cast(? as bigint)` }
+  return ofEach[count]
 }
 
 function isPacked(plan: ReadPlan): boolean {

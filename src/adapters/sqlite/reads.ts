@@ -1,5 +1,5 @@
 /** The reads of the storage port: one statement where that is short, else slices between which the event loop turns. */
-import type { Filter, Page, Row, Scans, Storage } from '../../core/ports/storage.ts'
+import type { ColumnPage, Filter, Page, Row, Scans, Storage } from '../../core/ports/storage.ts'
 import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/stored-cells.ts'
 import { assertBytes, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import {
@@ -13,9 +13,9 @@ import {
   tightened,
 } from './access-path.ts'
 import { aggregateRows } from './aggregates.ts'
-import { readBytesRange, readColumnSlice } from './columns.ts'
+import { joinedCells, readBytesRange, readColumnSlice } from './columns.ts'
 import type { TableWork } from './connection.ts'
-import { findRows, findRowsOfValues, getRows, rowsAtOnce } from './read-rows.ts'
+import { findRows, findRowsOfValues, getRows, MIN_PACKED_IDS, rowsAtOnce } from './read-rows.ts'
 import { aggregateInSlices, EVERY, findInSlices, getInSlices, type OnSnapshot, ROWS_AT_ONCE, type Yielder } from './scans.ts'
 
 /** Rows that are read in one statement however long they are: slices of one row each would cost more than they help. */
@@ -32,6 +32,12 @@ function isWorthJoining(shape: TableShape): boolean {
   const left = byRows.get(shape) ?? 0
   if (left > 0) byRows.set(shape, left - 1)
   return left === 0
+}
+
+/** True for a list of ids, all of whose rows are on the page. */
+function isListOfIds(filter: Filter, { limit, after }: ColumnPage): boolean {
+  if (filter.kind !== 'in' || filter.column !== 'id' || after !== undefined) return false
+  return filter.values.length >= MIN_PACKED_IDS && filter.values.length <= Math.min(limit, ROWS_AT_ONCE)
 }
 
 /** Where reads run: a short one at once, a scan on one snapshot or in the transaction that holds the connection. */
@@ -73,10 +79,15 @@ export function createReads(
     async bytes(table, filter, page) {
       const shape = shapes.of(table)
       assertBytes(shape, page.column)
-      const isJoined = page.limit >= MIN_JOINED_LIMIT && !isReadByRows(shape, filter) && isWorthJoining(shape)
-      const part = isJoined ? await scan((run) => readBytesRange(run, { shape, filter }, page)) : undefined
-      if (part !== undefined) return part
-      if (isJoined) byRows.set(shape, READS_BY_ROWS)
+      const isListed = isListOfIds(filter, page)
+      const isJoined = isListed || (page.limit >= MIN_JOINED_LIMIT && !isReadByRows(shape, filter))
+      if (isJoined && isWorthJoining(shape)) {
+        const part = isListed
+          ? await read(joinedCells({ shape, filter }, page.column, undefined))
+          : await scan((run) => readBytesRange(run, { shape, filter }, page))
+        if (part !== undefined) return part
+        byRows.set(shape, READS_BY_ROWS)
+      }
       const found = rowsOnPage(shape, filter, rowsOfColumn(page))
       return bytesOfRows(found instanceof Promise ? await found : found, page)
     },

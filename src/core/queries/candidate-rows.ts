@@ -1,5 +1,6 @@
 /** Chooses how the rows of a source are found: by a sealed index, or by reading all that storage returns. Both find the same rows. */
 import { EVERY_KEY, type KeyRanges } from '../index-runs/key-ranges.ts'
+import type { Bounds } from '../sealed-index/index-view.ts'
 import type { IndexReader } from '../sealed-index/read-index.ts'
 import type { Candidates, OrderedKeys } from '../sql/candidates.ts'
 import { at } from '../util/lists.ts'
@@ -118,11 +119,11 @@ async function cheapest(
 /** Estimates candidates by those of their lists that are shortest. */
 async function estimateOf(indexes: IndexReader, candidates: Candidates): Promise<Estimate> {
   const { index, ranges, others, tests, isExact } = candidates
-  const all = [ranges, ...others]
-  const bounds = await indexes.estimates(index.objectId, all)
-  const sorted = all.map((list, position) => ({ list, ...at(bounds, position) })).sort((one, other) => one.most - other.most)
-  const shortest = at(sorted, 0)
-  const more = sorted.slice(1, MAX_LISTS).filter(({ most }) => most <= shortest.most * MAX_LONGER)
+  const lists: ({ readonly list: KeyRanges } & Bounds)[] = []
+  for (const list of [ranges, ...others]) lists.push({ list, ...(await indexes.estimate(index.objectId, list)) })
+  lists.sort((one, other) => one.most - other.most)
+  const shortest = at(lists, 0)
+  const more = lists.slice(1, MAX_LISTS).filter(({ most }) => most <= shortest.most * MAX_LONGER)
   const part = tests.length > 0 && !isExact ? MATCHING : LEFT ** more.length
   return {
     candidates,

@@ -1,15 +1,16 @@
 /** The first rows in the order of a sealed index: as many as are needed, without reading the others. */
 import { typeOf } from '../expressions/condition.ts'
 import { compareKeys, isWholeKey, orderKey } from '../index-runs/order-key.ts'
+import type { KeyRows, Way } from '../sealed-index/walk-keys.ts'
 import type { OrderedKeys } from '../sql/candidates.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { OrderTerm } from '../sql/query.ts'
-import { append, at } from '../util/lists.ts'
+import { at } from '../util/lists.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { rowsToWalk } from './candidate-rows.ts'
 import { createSelection, type Selection } from './order-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
-import { createRowReader, type Scanning, TableScan } from './scan-rows.ts'
+import { createRowReader, FEW_ROWS, type Scanning, TableScan } from './scan-rows.ts'
 import { type BufferedRow, type ReadBuffered, sizeOf } from './scanned-rows.ts'
 
 /** The rows to return, and the index that has them in order. */
@@ -32,14 +33,7 @@ export interface OrderStart {
   isUpTo(row: Pick<BufferedRow, 'id'> | undefined, value: unknown): boolean
 }
 
-/** Rows with one key, or some of them, by rising id. */
-interface Piece {
-  readonly key: Uint8Array
-  readonly rows: readonly number[]
-}
-
-/** Rows that are read at once: few at first, because conditions may leave out none. */
-const FEW_ROWS = 32
+/** Rows that are read at once after the first. */
 const MANY_ROWS = 1000
 
 /**
@@ -58,22 +52,21 @@ export async function firstByIndex(
   const readRows = createIdReader(context, plan, wanted.meter)
   const window = createOrderedWindow(wanted)
   let size = Math.min(MANY_ROWS, Math.max(FEW_ROWS, offset + limit))
-  let hasMoved = false
-  const way = at(order, 0).direction === 'asc' ? 'up' : 'down'
-  const walk = indexes.walk(keys.index.objectId, keys.ranges, way, () => {
-    hasMoved = true
-  })
-  const groups = afterStart(groupsOf(walk), wanted)
-  for await (const pieces of batchesOf(groups, () => size)) {
+  const direction = at(order, 0).direction === 'asc' ? 'up' : 'down'
+  const walk = indexes.walk(keys.index.objectId, keys.ranges, { direction, after: startKey(wanted) })
+  for (;;) {
+    const pieces = await walk.next(size)
+    if (walk.hasMoved) return undefined
+    if (pieces.length === 0) break
     const ids = pieces.flatMap(({ rows }) => rows)
-    if (left < ids.length || hasMoved) return undefined
+    if (left < ids.length) return undefined
     left -= ids.length
     if (!(await window.add(pieces, await readRows(ids)))) return undefined
     if (window.isFull()) return window.rows
     size = MANY_ROWS
   }
   await window.end()
-  return hasMoved ? undefined : window.rows
+  return window.rows
 }
 
 /** Returns a function that reads those of these rows that the conditions are true of, by id. */
@@ -130,7 +123,7 @@ function createOrderedWindow({ keys: { column }, order, offset, limit, meter, re
     end,
     isFull: () => rows.length === limit,
     /** Adds those rows of a batch that were found. Returns false if one of them has another key by now. */
-    async add(pieces: readonly Piece[], found: ReadonlyMap<number, BufferedRow>): Promise<boolean> {
+    async add(pieces: readonly KeyRows[], found: ReadonlyMap<number, BufferedRow>): Promise<boolean> {
       for (const { key, rows: ids } of pieces) {
         if (sorting !== undefined && compareKeys(sorting.key, key) !== 0) await end()
         if (rows.length === limit) return true
@@ -141,47 +134,8 @@ function createOrderedWindow({ keys: { column }, order, offset, limit, meter, re
   }
 }
 
-/** Yields the rows of each key. */
-async function* groupsOf(walk: AsyncIterable<Piece>): AsyncGenerator<Piece> {
-  let group: { readonly key: Uint8Array; readonly rows: number[] } | undefined
-  for await (const { key, rows } of walk) {
-    if (group !== undefined && compareKeys(group.key, key) === 0) append(group.rows, rows)
-    else {
-      if (group !== undefined) yield inOrderOfIds(group)
-      group = { key, rows: [...rows] }
-    }
-  }
-  if (group !== undefined) yield inOrderOfIds(group)
-}
-
-/** Leaves out the rows up to the start where their key says it, so that they are not read again for each page of a frequent value. */
-async function* afterStart(groups: AsyncIterable<Piece>, { keys: { column }, start }: IndexOrder): AsyncGenerator<Piece> {
-  const first = start === undefined ? undefined : { key: orderKey(column.type, start.value), row: start.row }
-  for await (const { key, rows } of groups) {
-    const isFirst = first !== undefined && isWholeKey(first.key) && compareKeys(first.key, key) === 0
-    yield { key, rows: isFirst ? rows.filter((row) => row > first.row) : rows }
-  }
-}
-
-function inOrderOfIds({ key, rows }: Piece): Piece {
-  return { key, rows: rows.toSorted((left, right) => left - right) }
-}
-
-/** Yields groups in batches of about as many rows as `size` says, and those of large groups in several. */
-async function* batchesOf(groups: AsyncIterable<Piece>, size: () => number): AsyncGenerator<readonly Piece[]> {
-  let batch: Piece[] = []
-  let count = 0
-  for await (const { key, rows } of groups) {
-    for (let start = 0; start < rows.length; ) {
-      const piece = { key, rows: rows.slice(start, start + size() - count) }
-      batch.push(piece)
-      start += piece.rows.length
-      count += piece.rows.length
-      if (count < size()) continue
-      yield batch
-      batch = []
-      count = 0
-    }
-  }
-  if (batch.length > 0) yield batch
+/** Returns the start where its key is that of no other value: the rows up to it are not read again for each page of a frequent value. */
+function startKey({ keys: { column }, start }: IndexOrder): Way['after'] {
+  const key = start && orderKey(column.type, start.value)
+  return start !== undefined && key !== undefined && isWholeKey(key) ? { key, row: start.row } : undefined
 }

@@ -46,7 +46,7 @@ async function extremeOf(
   { column: { type }, index, ranges }: OrderedKeys,
   direction: 'up' | 'down',
 ): Promise<readonly Cell[] | undefined> {
-  for await (const { key } of indexes.walk(index.objectId, ranges, direction))
-    return isWholeKey(key) ? [type.toCell(valueOfKey(type, key))] : undefined
-  return [null]
+  const key = await indexes.firstKey(index.objectId, ranges, direction)
+  if (key === undefined) return [null]
+  return isWholeKey(key) ? [type.toCell(valueOfKey(type, key))] : undefined
 }

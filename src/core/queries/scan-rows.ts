@@ -25,6 +25,8 @@ import {
 
 /** Rows of the first page. It is often enough, and engines return so few without slicing. */
 const FIRST_PAGE_SIZE = 64
+/** Rows that are read by their ids at once, at least: conditions may leave out none, and another statement costs as much as so many. */
+export const FEW_ROWS = 8
 /** Maximum rows of a page. All of them count as read, also those after the last that is needed. */
 const MAX_PAGE_SIZE = 1000
 /** Target size of a page in bytes and characters, estimated from the page before. */
@@ -165,6 +167,8 @@ export class TableScan<Batch extends { readonly length: number }> {
     const choosing = { indexes: this.#context.readIndexes(plan.source.table), costs: this.#context.costs }
     const found = await candidateRows(choosing, plan.candidates, this.#wanted)
     this.#candidates = from === undefined ? found : found && idsFrom(found, from)
+    if (found !== undefined && this.#page !== undefined)
+      this.#page = { ...this.#page, limit: Math.min(FIRST_PAGE_SIZE, Math.max(FEW_ROWS, this.#wanted)) }
   }
 
   #readPage(page: Page): Promise<ScannedPage> {

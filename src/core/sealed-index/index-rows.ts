@@ -193,7 +193,8 @@ export async function readHeads(
     }
   }
   const heads = listed.map(({ id }) => required(found.get(id), 'The head of a run'))
-  if (areAll) cache.keep(new Map(spaces.map((space) => [space, heads.filter((head) => head.space === space)])))
+  // Where only some were read, which others are still there is unknown, and all count as others.
+  cache.keep(new Map(areAll ? spaces.map((space) => [space, heads.filter((head) => head.space === space)]) : []))
   return { heads, areAll }
 }
 

@@ -271,14 +271,9 @@ async function* eachEntries(
   { objectId }: ColumnIndex,
   isAsked: (row: number) => boolean,
 ): AsyncGenerator<readonly Entry[]> {
-  let entries: Entry[] = []
-  for await (const { key, rows } of reader.walk(objectId, [{}], 'up')) {
-    for (const row of rows) if (isAsked(row)) entries.push({ key, row })
-    if (entries.length < ROWS_AT_ONCE) continue
-    yield entries
-    entries = []
-  }
-  yield entries
+  const walk = reader.walk(objectId, [{}], { direction: 'up' })
+  for (let keys = await walk.next(ROWS_AT_ONCE); keys.length > 0; keys = await walk.next(ROWS_AT_ONCE))
+    yield keys.flatMap(({ key, rows }) => rows.filter(isAsked).map((row) => ({ key, row })))
 }
 
 /** Yields the rows that exist of some, some at a time. */

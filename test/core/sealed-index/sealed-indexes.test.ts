@@ -10,13 +10,12 @@ import type { Row, Storage, StorageHandle } from '../../../src/core/ports/storag
 import { INDEX_BLOCKS, INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { HeadCache, MAX_HEADS, readHeads, type StoredHead } from '../../../src/core/sealed-index/index-rows.ts'
 import { compactIndexes, dropIndexes, sweepParts } from '../../../src/core/sealed-index/merge-due.ts'
-import { SIZES } from '../../../src/core/sealed-index/merge-runs.ts'
 import { createIndexReader } from '../../../src/core/sealed-index/read-index.ts'
 import { required } from '../../../src/core/util/lists.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema } from '../../../src/index.ts'
-import { checkIndexes, INDEX_KEYS, indexHandle, sealedIndexes, TABLE, writeDelta } from '../../laws/sealed-indexes.ts'
+import { checkIndexes, filledIndex, INDEX_KEYS, keysOf, sealedIndexes, TABLE, writeDelta } from '../../laws/sealed-indexes.ts'
 import { itHolds } from '../../support/laws/it-holds.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
@@ -99,90 +98,11 @@ it('a part that is sealed with a key of another process is UNKNOWN_KEY where tha
   await expect(candidates(false)).rejects.toMatchObject({ code: 'data_loss' })
 })
 
-it('a walk goes on where blocks are merged away meanwhile, and gives each row once', async () => {
-  const { reader, merge, handle } = await filledIndex(5000)
-  for (const direction of ['up', 'down'] as const) {
-    const rows: number[] = []
-    for await (const found of reader.walk(11, [{}], direction)) {
-      for (const row of found.rows) rows.push(row)
-      if (rows.length % 1000 !== 500) continue
-      await writeDelta(handle, [new IndexChanges()])
-      await compactIndexes(merge, TABLE, { without: new Set() })
-    }
-    expect(rows.length).toBe(5000)
-    expect(new Set(rows).size).toBe(5000)
-  }
-})
-
-it('a query in the order of an index has each row once, where one moves and the index is merged meanwhile', async () => {
-  const stored = memoryStorage()
-  let atRead = async (): Promise<void> => {}
-  const storage: StorageHandle = {
-    ...stored,
-    async get(table, ids, ...others) {
-      if (table === INDEX_BLOCKS.name) await atRead()
-      return stored.get(table, ids, ...others)
-    },
-  }
-  const schema = defineSchema({ things: { name: column.string({ redaction: 'PLAIN_TEXT', index: 'sealed' }) } })
-  const readCosts = { scannedRow: 1e9, foundRow: 0, entry: 0, anyUse: 0 }
-  const keys = () => localKeys({ key: TEST_SECRET })
-  const nameOf = (place: number) => `${1e6 + place}${'x'.repeat(50)}`
-  const writer = await openVault({ ...SYSTEM_PORTS, id: 'v1', storage: stored, schema, keys: keys() })
-  const fields = Array.from({ length: 1000 }, (_, place) => ({ fields: { name: nameOf(place) } }))
-  const { records } = await writer.as(OWNER).insert('things', fields)
-  await writer.compact()
-  for (const [from, to] of [
-    [2, 990],
-    [980, 3],
-  ] as const) {
-    const limits = { maxQueryRecords: 1000 }
-    const vault = await openVault({ ...SYSTEM_PORTS, id: 'v1', storage, schema, keys: keys(), readCosts, limits })
-    let reads = 0
-    atRead = async () => {
-      if (++reads !== 3) return
-      await writer.as(OWNER).updateOne('things', records[from]?.id ?? '', { name: `${nameOf(to)}y` })
-      await writer.compact()
-    }
-    const found = await vault.as(OWNER).query<{ svc_id: string }>('SELECT svc_id FROM things ORDER BY name LIMIT 1000')
-    expect(reads).toBeGreaterThanOrEqual(3)
-    expect(found.records.length).toBe(1000)
-    expect(new Set(found.records.map((record) => record.fields.svc_id)).size).toBe(1000)
-    atRead = async () => {}
-    await vault.close()
-  }
-  await writer.close()
-})
-
-it('a row that goes from one range to another is in one of them', async () => {
-  const { reader, handle } = await filledIndex(100)
-  const keys: Uint8Array[] = []
-  for await (const { key } of reader.walk(11, [{}], 'up')) keys.push(key)
-  const middle = required(keys[keys.length >> 1])
-  const halves = [{ high: middle }, { low: middle }]
-  const { count } = await reader.totals(11, halves)
-  expect(count).toBe(100)
-  let rows = 0
-  for await (const found of reader.walk(11, halves, 'up')) {
-    // Of the first range, while the second is to come.
-    const changes = new IndexChanges()
-    if (rows === 0) for (const row of found.rows) moveRow(changes, row, found.key, required(keys.at(-1)))
-    if (changes.length > 0) await writeDelta(handle, [changes])
-    rows += found.rows.length
-  }
-  expect(rows).toBe(100)
-})
-
-function moveRow(changes: IndexChanges, row: number, from: Uint8Array, to: Uint8Array): void {
-  changes.remove(11, from, row)
-  changes.add(11, to, row)
-}
-
 it('rows that are forgotten are in no part of the index after it was compacted without them', async () => {
   const { storage, reader, merge, handle } = await filledIndex(2000)
   const changes = new IndexChanges()
   const rows = [...(await reader.candidates(11, [{}]))].slice(0, 500)
-  for await (const { key, rows: found } of reader.walk(11, [{}], 'up'))
+  for await (const { key, rows: found } of keysOf(reader.walk(11, [{}], { direction: 'up' })))
     for (const row of found) if (rows.includes(row)) changes.remove(11, key, row)
   await writeDelta(handle, [changes])
   await compactIndexes(merge, TABLE, { without: new Set(rows) })
@@ -305,6 +225,10 @@ it('memory has no more than its limit of what others read, and nothing of what w
   await bytesAfter(few, 12)
   expect(await bytesAfter(few, 11)).toBeLessThan(one / 2)
   expect(await bytesAfter(few, 12)).toBeLessThan(one / 2)
+  // A list that is cut, as beyond MAX_HEADS, leaves no more either.
+  const cut = { spaces: [TABLE.objectId, 11, 12], pace: NO_PACE, limit: 1 }
+  expect((await readHeads(merge, few, cut)).areAll).toBe(false)
+  expect(few.bytes).toBe(0)
   // Several that read at once hold what they found, whatever others drop.
   await Promise.all([11, 12, 11, 12].map((index) => bytesAfter(few, index)))
   await writeDelta(handle, [new IndexChanges()])
@@ -373,22 +297,6 @@ it('a query reads all rows where an index has too many parts', async () => {
   }
   await vault.close()
 })
-
-/** An index in memory with so many rows, in one run of short blocks an index. */
-async function filledIndex(rows: number) {
-  const handle = indexHandle(memoryStorage(), { ...SIZES, blockBytes: 512 })
-  const { storage, reader, merge } = handle
-  await storage.prepare([INDEX_RUNS, INDEX_BLOCKS])
-  const random = randomFor('filled index')
-  const changes = new IndexChanges()
-  for (let row = 1; row <= rows; row++) {
-    changes.add(11, orderKey(columnTypes.STRING, `name ${random.below(1_000_000)}`), row)
-    changes.add(12, orderKey(columnTypes.INTEGER, random.below(1000)), row)
-  }
-  await writeDelta(handle, [changes])
-  await compactIndexes(merge, TABLE)
-  return { handle, storage, reader, merge }
-}
 
 /** What is in both tables, without the bodies. */
 async function stored(storage: StorageHandle): Promise<readonly Row[]> {
