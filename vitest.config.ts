@@ -3,10 +3,14 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { summaryLine } from './test/support/reporting/summary-line.ts'
 
-/** Files that change what their process has for all (a global, a module, the environment), or measure it. */
-const APART = ['multipart-memory', 'node-edge']
-/** Files that run in processes with others of them: each would load the sources anew, which is a quarter of the CPU of the suite. All others have a process of their own. */
-const TOGETHER = `test/{audit-verifier,client,core,http,transfer}/**/!(${APART.join('|')}).test.ts`
+/** Files that change what their process has for all (a global, a module or its samples, flags of the engine), or measure it: its memory, its open resources, how long its turns are. */
+const MEASURED =
+  'multipart-memory node-edge many-epochs wasm checked-swizzle plain-swizzle key-memory clamd-failures conformance-detects-faults harness loop-holds steady-memory file-memory'
+/** Files that keep compilers, a browser or an engine in WebAssembly: their memory is not for the files after them. */
+const LARGE = 'pglite-conformance architecture how-to example-types exported-names hovers scale schema-library'
+const APART = `test/**/{${[...MEASURED.split(' '), ...LARGE.split(' ')].join(',')}}.test.ts`
+/** All others run in processes with others of them: each would load the sources anew, which is a quarter of the CPU of the suite. */
+const ALL = 'test/**/*.test.ts'
 
 const COMMON = {
   // No test measures time: one that hangs fails, and one on a busy machine does not.
@@ -20,13 +24,13 @@ const COMMON = {
 export default defineConfig({
   test: {
     globalSetup: ['test/support/postgres/global-setup.ts', 'test/support/console/global-setup.ts'],
-    // Many tests wait, for timers, disks and processes: three use two cores better than two do.
-    maxWorkers: 3,
+    // Tests wait more than half of their time, for timers, disks, processes and servers: four use two cores better than two do.
+    maxWorkers: 4,
     reporters: ['default', summaryLine()],
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
     projects: [
-      { test: { ...COMMON, name: 'apart', include: ['test/**/*.test.ts'], exclude: [TOGETHER] } },
-      { test: { ...COMMON, name: 'together', include: [TOGETHER], isolate: false } },
+      { test: { ...COMMON, name: 'apart', include: [APART] } },
+      { test: { ...COMMON, name: 'together', include: [ALL], exclude: [APART], isolate: false } },
     ],
   },
 })

@@ -30,6 +30,8 @@ export interface SoakRow {
   /** Its share of the soak's time, in seconds. */
   readonly share: number
   readonly failures: readonly { readonly text: string; readonly again: string }[]
+  /** What the cases met, where the law says it. */
+  readonly met?: string | undefined
 }
 
 /** Time after the deadline in which the last case has to end. */
@@ -74,6 +76,7 @@ export function runInProcess(law: Law, input: Omit<ProcessInput, 'law'>): Promis
         seconds,
         share: Math.round(Math.max(0, input.deadline - begun) / 1000),
         figure: result?.figure ?? figure,
+        met: result?.met,
       }
       const ending = isLate ? 'did not end in time' : `ended with ${signal ?? `code ${code}`}`
       const crash = {

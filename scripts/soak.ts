@@ -82,8 +82,8 @@ async function soak({ laws, minutes, seed, onlyCase, jobs }: SoakOptions, postgr
   return laws.flatMap((law) => rows.filter((row) => row.law === law))
 }
 
-function lineOf({ law, figure, seed, seconds, share, failures }: SoakRow): string {
-  const counted = `${figure.toLocaleString('en')} of ${law.figures.soak.toLocaleString('en')} ${law.unit}`
+function lineOf({ law, figure, seed, seconds, share, failures, met }: SoakRow): string {
+  const counted = `${figure.toLocaleString('en')} of ${law.figures.soak.toLocaleString('en')} ${law.unit}${met === undefined ? '' : ` (${met})`}`
   const outcome = failures.length === 0 ? 'holds' : `FAILED ${failures.length} times`
   const details = failures.map(({ text, again }) => `\n${text}\n  Again: ${again}\n`)
   return `${law.name}: ${outcome}, ${counted}, seed ${seed}, ${seconds} s of ${share} s${details.join('')}`

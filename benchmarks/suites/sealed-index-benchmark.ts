@@ -108,7 +108,8 @@ async function measureOn(
   storage: 'sqlite' | 'postgres',
   fillPair: (config: RunConfig, rows: number) => Promise<IndexedPair>,
 ): Promise<Entry[]> {
-  const rows = Math.max(...config.scale.sizes[storage])
+  // The targets name the size, on both storages.
+  const rows = Math.max(...config.scale.growth)
   const pair = await fillPair(config, rows)
   const entries: Entry[] = []
   for (const state of ['tier', 'run'] as const) {

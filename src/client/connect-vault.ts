@@ -120,6 +120,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
       return send({ ...uploadRequest({ ...upload, ...uploading } as unknown as GivenUpload), key, read })
     }
     if (name === 'openFile') return send(openRequest(given as unknown as GivenFile))
+    assertWhole(given)
     const { input, signal } = withoutSignal(withText(given))
     const body = JSON.stringify(input, toWire)
     const result = await send({
@@ -251,18 +252,26 @@ function isMadeBySql(query: unknown): query is SqlQuery {
   return typeof query === 'object' && Object.isFrozen(query) && Object.isFrozen(Reflect.get(Object(query), 'values'))
 }
 
+/** Throws for a part of `where` that is undefined. JSON would leave it out, and the call would be of more records. */
+function assertWhole({ where, options }: AnyInput): void {
+  const terms = Object.values(Object(where ?? options?.where))
+  const parts = terms.flatMap((term) => (typeof term === 'object' ? Object.values(Object(term)) : [term]))
+  if (parts.includes(undefined)) throw invalid('Request failed. A part of where is undefined. Give it a value, or leave it out.')
+}
+
 /**
- * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: a number such as NaN goes as
- * its name, which the vault refuses, and an invalid date is refused here. Other dates are texts by themselves.
+ * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: a number such as NaN and an
+ * invalid date are refused. Other dates are texts by themselves.
  */
 function toWire(this: object, name: string, value: unknown): unknown {
   if (typeof value === 'string') return value
   // Before its toJSON, by which bytes would become an object.
   const given: unknown = Reflect.get(this, name)
-  if (typeof given === 'bigint' || (typeof given === 'number' && !Number.isFinite(given))) return String(given)
-  const isLost = typeof given === 'symbol' || (given === undefined && Array.isArray(this))
+  if (typeof given === 'bigint') return String(given)
+  const isNoNumber = typeof given === 'number' && !Number.isFinite(given)
+  const isLost = isNoNumber || typeof given === 'symbol' || (given === undefined && Array.isArray(this))
   const isPlain = Object(given) !== given || Array.isArray(given) || isPlainObject(given as object)
-  if (isLost || !isPlain) throw invalid('Request failed. A value is one that JSON does not have, such as a Map.')
+  if (isLost || !isPlain) throw invalid('Request failed. A value is one that JSON does not have, such as a Map or NaN.')
   return given
 }
 

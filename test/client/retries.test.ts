@@ -199,10 +199,24 @@ describe('the client', () => {
 
   it('refuses a value that JSON would change without a word', async () => {
     const { session, asked } = await scripted([])
-    for (const notes of [new Map([['a', 1]]), Buffer.from('a'), () => 1, new Date(Number.NaN), [undefined], [Symbol('a')]])
+    const notJson = [new Map([['a', 1]]), Buffer.from('a'), () => 1, new Date(Number.NaN), Number.NaN, [undefined], [Symbol('a')]]
+    for (const notes of notJson)
       await expect(session.insertOne('people', { name: 'x', notes: notes as never })).rejects.toMatchObject({
         code: 'invalid_request',
       })
+    expect(asked).toEqual([])
+  })
+
+  it('refuses a part of where that is undefined: without it, a call is of more records', async () => {
+    const { session, asked } = await scripted([])
+    const refused = { code: 'invalid_request', message: expect.stringContaining('of where is undefined') }
+    for (const where of [
+      { name: 'x', notes: undefined },
+      { name: 'x', notes: { from: 'a', below: undefined } },
+    ]) {
+      await expect(session.get('people', { where: where as never })).rejects.toMatchObject(refused)
+      await expect(session.deleteWhere('people', where as never)).rejects.toMatchObject(refused)
+    }
     expect(asked).toEqual([])
   })
 })

@@ -2,16 +2,17 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { builtPackage } from '../support/cli/built-command.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
 /** Runs the example without a clamd. Returns its output with one space in place of each line break and indentation. */
 function runExample(): string {
-  const { stdout, stderr, status } = spawnSync(
-    process.execPath,
-    ['--import', join(ROOT, 'scripts/resolve-sources.ts'), join(ROOT, 'examples/files.ts')],
-    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, CLAMD_SOCKET: join(ROOT, 'no-such-socket') } },
-  )
+  const { stdout, stderr, status } = spawnSync(process.execPath, [...builtPackage(), join(ROOT, 'examples/files.ts')], {
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: { ...process.env, CLAMD_SOCKET: join(ROOT, 'no-such-socket') },
+  })
   expect(status, stderr + stdout).toBe(0)
   return stdout.replace(/\s+/g, ' ')
 }

@@ -2,17 +2,17 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { builtPackage } from '../support/cli/built-command.ts'
 import { type AskOptions, ask } from '../support/http/ask.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CREDENTIAL = 'TEST_SECRET-of-the-examples'
-const RESOLVE = ['--import', join(ROOT, 'scripts/resolve-sources.ts')]
 const PATH = '/vault/v1/vaults/customers/customers'
 
 /** How each is started. */
 const EXAMPLES: readonly (readonly [string, readonly string[]])[] = [
   ...['node-http', 'express', 'fastify', 'hono', 'koa', 'next-server'].map(
-    (name) => [name, [process.execPath, ...RESOLVE]] as const,
+    (name) => [name, [process.execPath, ...builtPackage()]] as const,
   ),
   ['bun', [join(ROOT, 'node_modules/.bin/bun')]],
 ]

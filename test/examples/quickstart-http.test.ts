@@ -2,17 +2,17 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { builtPackage } from '../support/cli/built-command.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const UUID = /[\da-f]{8}-[\da-f]{4}-[48][\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g
 
 /** Runs the example. Returns its output with one space in place of each line break and indentation, and without ids and tokens. */
 function runExample(): string {
-  const { stdout, stderr, status } = spawnSync(
-    process.execPath,
-    ['--import', join(ROOT, 'scripts/resolve-sources.ts'), join(ROOT, 'examples/quickstart-http.ts')],
-    { encoding: 'utf8', timeout: 60_000 },
-  )
+  const { stdout, stderr, status } = spawnSync(process.execPath, [...builtPackage(), join(ROOT, 'examples/quickstart-http.ts')], {
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
   expect(status, stderr + stdout).toBe(0)
   return stdout
     .replace(/\s+/g, ' ')

@@ -3,15 +3,15 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { builtPackage } from '../support/cli/built-command.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
 it('npm run rotate says what it does, and no secret', () => {
-  const { stdout, stderr, status } = spawnSync(
-    process.execPath,
-    ['--import', join(ROOT, 'scripts/resolve-sources.ts'), join(ROOT, 'examples/rotate.ts')],
-    { encoding: 'utf8', timeout: 60_000 },
-  )
+  const { stdout, stderr, status } = spawnSync(process.execPath, [...builtPackage(), join(ROOT, 'examples/rotate.ts')], {
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
   expect(status, stderr + stdout).toBe(0)
   const output = stdout.replace(/\s+/g, ' ')
   for (const sentence of [

@@ -13,7 +13,7 @@ import type { Law } from './law.ts'
 
 /** Callers of a case, and operations of each. */
 const CALLERS = 64
-const EACH = 8
+const EACH = 4
 const OPERATIONS = CALLERS * EACH
 
 const run = promisify(execFile)
@@ -23,7 +23,7 @@ export const auditWriters: Law = {
   name: 'audit-writers',
   statement: '64 concurrent callers, in one process or in four, leave one event for each operation, in chains that verify',
   unit: 'operations',
-  figures: { test: 5 * OPERATIONS, soak: 500 * OPERATIONS },
+  figures: { test: 5 * OPERATIONS, soak: 1000 * OPERATIONS },
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

@@ -56,7 +56,7 @@ export const batches: Law = {
   name: 'batches',
   statement: 'A random batch leaves what a model leaves, answers what it answers, and records one event',
   unit: 'batches',
-  figures: { test: 180, soak: 20_000 },
+  figures: { test: 90, soak: 20_000 },
   weight: 2,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

@@ -15,7 +15,7 @@ export const concurrentUpdates: Law = {
   name: 'concurrent-updates',
   statement: '64 concurrent updates of different columns of one record are all stored',
   unit: 'rounds',
-  figures: { test: 9, soak: 1000 },
+  figures: { test: 6, soak: 1000 },
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

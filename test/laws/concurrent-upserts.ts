@@ -21,7 +21,7 @@ export const concurrentUpserts: Law = {
   name: 'concurrent-upserts',
   statement: '64 concurrent upserts of one key make one record with one token',
   unit: 'rounds',
-  figures: { test: 45, soak: 1000 },
+  figures: { test: 30, soak: 1000 },
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

@@ -11,7 +11,7 @@ export const connectionCuts: Law = {
   name: 'connection-cuts',
   statement: 'Cut connections to PostgreSQL lose nothing acknowledged, store nothing twice, and later operations work',
   unit: 'cuts',
-  figures: { test: 30, soak: 10_000 },
+  figures: { test: 20, soak: 10_000 },
   weight: 2,
   open: ({ postgresUrl }) => ({ check: async ({ seed }) => figureOf(await cutConnections(postgresUrl, seed)) }),
 }

@@ -25,7 +25,7 @@ export const files: Law = {
   statement:
     'Files have the content of their last upload, readers see one whole, unscanned ones stay closed, and no row or blob is left over',
   unit: 'operations',
-  figures: { test: 900, soak: 200_000 },
+  figures: { test: 500, soak: 200_000 },
   weight: 2,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

@@ -13,7 +13,7 @@ import { OWNER } from '../support/vaults/test-vault.ts'
 import type { Law } from './law.ts'
 
 /** Requests of a case, and how many of them run at a time. */
-const REQUESTS = 40
+const REQUESTS = 20
 const AT_ONCE = 10
 /** Length of the file that is downloaded: more than the buffers of a connection hold. */
 const FILE_BYTES = 3_000_000
@@ -25,7 +25,7 @@ export const httpAborts: Law = {
   statement:
     'Requests whose clients go away at any byte leave no open transaction, descriptor or vault in use, no half of a change, and no row or blob of an upload',
   unit: 'aborted requests',
-  figures: { test: 360, soak: 10_000 },
+  figures: { test: 180, soak: 10_000 },
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

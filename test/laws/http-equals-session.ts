@@ -15,7 +15,7 @@ export const httpEqualsSession: Law = {
   name: 'http-equals-session',
   statement: 'A request over HTTP answers what the method of the session returns or throws, and stores the same',
   unit: 'operations',
-  figures: { test: 2000, soak: 200_000 },
+  figures: { test: 1000, soak: 200_000 },
   weight: 2,
   open: () => ({
     async check({ seed }) {

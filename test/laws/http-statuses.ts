@@ -24,7 +24,7 @@ export const httpStatuses: Law = {
   statement:
     'Whatever is sent, a handler answers a status that the route documents, in an envelope that repeats no value, and stays up',
   unit: 'requests',
-  figures: { test: 2000, soak: 1_000_000 },
+  figures: { test: 1000, soak: 1_000_000 },
   weight: 2,
   open: () => ({
     async check({ random }) {

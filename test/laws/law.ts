@@ -34,6 +34,8 @@ export interface LawScene {
    * not hold. All input follows from the case: a scene that has run other cases before gives the same result.
    */
   check(lawCase: LawCase): Promise<number> | number
+  /** What the cases met, beside the figure: one part of a sentence, for the line of the soak. */
+  met?(): string
   close?(): Promise<void>
 }
 

@@ -23,6 +23,8 @@ export interface LawRun {
 export interface LawResult {
   readonly figure: number
   readonly failures: readonly LawFailure[]
+  /** What the cases met, where the law says it. */
+  readonly met?: string | undefined
 }
 
 /** A case in which the law does not hold. */
@@ -58,7 +60,7 @@ export async function runLaw(law: Law, run: LawRun): Promise<LawResult> {
   } finally {
     await scene.close?.()
   }
-  return { figure, failures }
+  return { figure, failures, met: scene.met?.() }
 }
 
 /** The seed of a case. */

@@ -6,13 +6,13 @@ import { openTrialVault } from '../support/trials/trial-vault.ts'
 import type { Law } from './law.ts'
 
 /** Time between two samples of the heap, in milliseconds. */
-const SAMPLE_MS = 2000
+const SAMPLE_MS = 1000
 
 export const steadyMemory: Law = {
   name: 'steady-memory',
   statement: 'The heap holds as much after long mixed work as at its beginning',
   unit: 'seconds',
-  figures: { test: 14, soak: 1200 },
+  figures: { test: 7, soak: 1200 },
   weight: 4,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

@@ -65,7 +65,7 @@ describe('the comparison of paired vaults detects', () => {
 
   for (const [fault, options] of BROKEN) {
     it(fault, async () => {
-      expect(await firstDifference(400, fault, options)).toBeDefined()
+      expect(await firstDifference(1000, fault, options)).toBeDefined()
     })
   }
 })

@@ -1,5 +1,5 @@
 /** The budget of one query, and when it yields to the event loop. */
-import { fault, words } from '../errors.ts'
+import { fault, isVaultError, words } from '../errors.ts'
 import { createPace } from '../pace/pace.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
@@ -21,6 +21,8 @@ export interface QueryBudget {
 export interface BudgetMeter {
   /** Adds rows that were read. */
   addRowsRead(rows: number): void
+  /** Runs work that gives up by returning undefined, or above a budget: what it added is taken off then, because other work does the same. */
+  attempt<T>(work: () => Promise<T | undefined>): Promise<T | undefined>
   /** Adds bytes to the memory in use; a negative number releases them. */
   addBytes(bytes: number): void
   /** True if the event loop has been blocked for too long. */
@@ -56,6 +58,15 @@ export function createBudgetMeter(
       rowsRead += rows
       if (rowsRead > budget.maxRows)
         throw fault('limit_exceeded')`It exceeded the limit of ${budget.maxRows} rows read. ${NARROW}`
+    },
+    async attempt(work) {
+      const before = [rowsRead, bytesInUse] as const
+      const found = await work().catch((error: unknown) => {
+        if (!isVaultError(error, 'limit_exceeded')) throw error
+        return undefined
+      })
+      if (found === undefined) [rowsRead, bytesInUse] = before
+      return found
     },
     addBytes(bytes) {
       bytesInUse += bytes

@@ -95,7 +95,7 @@ interface Ordered extends Running, Omit<IndexOrder, 'keys'> {
 
 /** Returns the tuples of LIMIT and OFFSET in order: by a sealed index, or of all that are read. */
 export async function rowsInOrder(context: Scanning, plan: Plan, { keys, ...wanted }: Ordered): Promise<readonly Tuple[]> {
-  const found = keys && (await firstByIndex(context, plan.first, { ...wanted, keys }))
+  const found = keys && (await wanted.meter.attempt(() => firstByIndex(context, plan.first, { ...wanted, keys })))
   return found === undefined ? firstInOrder(context, plan, wanted) : asTuples(found)
 }
 

@@ -32,7 +32,7 @@ export function createVaultMaintenance({
   whole,
   ...shared
 }: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'scanFiles' | 'verifyRecords' | 'compact'> {
-  const { storage, barrier, live } = shared
+  const { storage, barrier, catalog, live } = shared
   /** Returns the table of a name, or all. */
   const tablesOf = (name: string | undefined): readonly Table[] =>
     name === undefined ? [...live.layout.tables.values()] : [requireTable(live, name)]
@@ -50,7 +50,9 @@ export function createVaultMaintenance({
         merges.compact(watch, tablesOf(table)),
       ),
     verifyRecords: (given) =>
-      outside.watch({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
+      outside.watch({ verb: 'Verify', given, others: ['table'] }, async (watch, { table }) => {
+        // With a schema that another process has changed, sound records would have findings, and a table that is gone would be read.
+        if (!(await catalog.isCurrent(storage, catalog.keys.generation))) await catalog.reload(storage)
         const tables = tablesOf(table)
         const context = { ...shared, storage: whole, barrier: retryingBarrier(barrier) }
         return jobs.run({ kind: 'verifyRecords' }, watch, (job) => verifyRecords(context, tables, job))

@@ -40,6 +40,9 @@ export async function verifyRecords(
   let recordCount = 0
   let forgottenCount = 0
   for (const { objectId, physical } of tables) {
+    // A table can be erased while those before it are verified.
+    const { catalog } = context
+    if (!(await catalog.isCurrent(storage, catalog.keys.generation))) await catalog.reload(storage)
     const first = tableNow(context, objectId)
     if (first === undefined) continue
     const unindexed: UnindexedValues = new Map()

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { column } from '../../../src/index.ts'
+import { builtProcess } from '../../support/cli/built-command.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 import { ALL, EVERY, NOTES } from './notes-table.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -191,7 +192,7 @@ describe('records of several vaults on one file', () => {
 
   it('have every writer proceed where two processes are busy', async () => {
     const filename = nextFile()
-    const script = join(import.meta.dirname, 'inserting-process.ts')
+    const script = builtProcess(join(import.meta.dirname, 'inserting-process.ts'))
     await (await openLoose(sqliteStorage({ filename }), schema)).vault.close()
     const outputs = await Promise.all(['left', 'right'].map((name) => run(process.execPath, [script, filename, name, '300'])))
     for (const { stdout } of outputs) expect(JSON.parse(stdout)).toEqual({ stored: 300 })

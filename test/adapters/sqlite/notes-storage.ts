@@ -1,21 +1,22 @@
 /** A SQLite storage with the table of notes, what it contains, and how often it was committed. */
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { ALL, EVERY, NOTES } from './notes-table.ts'
-import { temporaryFolder } from './temporary-folder.ts'
-
-const nextFile = temporaryFolder()
 
 /** Runs a test on a storage of its own, which is closed afterwards. */
 export async function withStorage(body: (storage: StorageHandle, filename: string) => Promise<void>): Promise<void> {
-  const filename = nextFile()
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-notes-'))
+  const filename = join(folder, 'vault.db')
   const storage = sqliteStorage({ filename })
   try {
     await storage.prepare([NOTES])
     await body(storage, filename)
   } finally {
     await storage.close()
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 

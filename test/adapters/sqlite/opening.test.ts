@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import { builtProcess } from '../../support/cli/built-command.ts'
 import { unprivilegedAccount } from '../../support/postgres/server.ts'
 import { mountSmallDisk } from '../../support/postgres/small-disk.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -24,7 +25,7 @@ function nextFolder(): string {
 /** Opens files in a process without the rights of root, and returns what it prints for each. */
 async function openedByOthers(driver: string, files: readonly string[]): Promise<string[]> {
   const { uid = '', gid = '' } = unprivilegedAccount() ?? {}
-  const program = join(import.meta.dirname, 'opening-process.ts')
+  const program = builtProcess(join(import.meta.dirname, 'opening-process.ts'))
   const { stdout } = await run(process.execPath, ['--no-warnings', program, `${uid}`, `${gid}`, driver, ...files])
   return stdout.trim().split('\n')
 }

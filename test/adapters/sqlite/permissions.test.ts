@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
+import { builtProcess } from '../../support/cli/built-command.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-permissions-'))
@@ -12,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Opens the storage that is named in a process with these options, writes, and returns what the process prints. */
 async function used(storage: string, ...options: readonly string[]): Promise<string> {
-  const program = join(import.meta.dirname, 'permitted-process.ts')
+  const program = builtProcess(join(import.meta.dirname, 'permitted-process.ts'))
   const { stdout } = await run(process.execPath, ['--no-warnings', ...options, program, storage, folder])
   return stdout.trim()
 }

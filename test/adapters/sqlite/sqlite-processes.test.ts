@@ -5,13 +5,14 @@ import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import { builtProcess } from '../../support/cli/built-command.ts'
 import { ALL, EVERY, NOTES } from './notes-table.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const nextFile = temporaryFolder()
 const run = promisify(execFile)
 
-const script = (name: string): string => join(import.meta.dirname, name)
+const script = (name: string): string => builtProcess(join(import.meta.dirname, name))
 
 describe('two processes on one file', () => {
   it.each([

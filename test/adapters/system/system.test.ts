@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { createClock, systemClock, systemEntropy, systemHash } from '../../../src/adapters/system/system.ts'
 import { toSlab } from '../../../src/core/util/memory.ts'
+import { builtProcess } from '../../support/cli/built-command.ts'
 
 it('returns the requested number of bytes', () => {
   for (const count of [0, 1, 16, 1023, 1024, 1025, 16_384, 100_000]) expect(systemEntropy.bytes(count).length).toBe(count)
@@ -40,7 +41,7 @@ const run = promisify(execFile)
 const OTHER_CLASS = `data:text/javascript,${encodeURIComponent("import vm from 'node:vm'; globalThis.Uint8Array = vm.runInNewContext('Uint8Array')")}`
 
 it('a vault is not opened where bytes of the runtime are no Uint8Array, and the error names the environment to use', async () => {
-  const program = join(import.meta.dirname, '../keys/wasm/opening-process.ts')
+  const program = builtProcess(join(import.meta.dirname, '../keys/wasm/opening-process.ts'))
   const opened = async (...flags: readonly string[]): Promise<string> =>
     (await run(process.execPath, [...flags, program])).stdout.trim()
   expect(await opened()).toBe('opened')

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { openClients } from '../../support/audit/audited-clients.ts'
+import { builtProcess } from '../../support/cli/built-command.ts'
 import { eventServer } from '../../support/cli/event-server.ts'
 import { assertDelivered, assertNoPlaintext, SECRETS, until } from '../../support/cli/follow-world.ts'
 import { commandFolder, runCommand, startCommand } from '../../support/cli/run-command.ts'
@@ -14,13 +15,13 @@ import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const run = promisify(execFile)
 const SUPPORT = join(import.meta.dirname, '../../support')
-const WRITER = join(SUPPORT, 'audit/audit-writer-process.ts')
+const WRITER = builtProcess(join(SUPPORT, 'audit/audit-writer-process.ts'))
 
 /** A folder with a configuration of the vault at an address. */
 function followFolder(address: object): { folder: string; env: Readonly<Record<string, string>> } {
   const config = `
-    import { openStorage } from ${JSON.stringify(join(SUPPORT, 'storages/open-storage.ts'))}
-    import { clients } from ${JSON.stringify(join(SUPPORT, 'audit/audited-clients.ts'))}
+    import { openStorage } from ${JSON.stringify(builtProcess(join(SUPPORT, 'storages/open-storage.ts')))}
+    import { clients } from ${JSON.stringify(builtProcess(join(SUPPORT, 'audit/audited-clients.ts')))}
     export default {
       vault: { id: 'v1', schema: clients, storage: () => openStorage(${JSON.stringify(address)}), keys: { env: 'VAULT_KEY' } },
     }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS } from '../../../src/core/schema/system-tables.ts'
+import { builtProcess } from '../../support/cli/built-command.ts'
 import { onEachStorage, postgresEngine } from '../../support/storages/engines.ts'
 import type { Place } from '../../support/storages/places.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
@@ -136,10 +137,10 @@ describe('on PostgreSQL', () => {
     const place = engine.fresh()
     await (await openPeople(place.open())).close()
     const address = JSON.stringify(place.address())
-    const script = join(import.meta.dirname, 'short-process.ts')
+    const script = builtProcess(join(import.meta.dirname, 'short-process.ts'))
     const run = (end: string) =>
-      promisify(execFile)(process.execPath, ['--import', './scripts/resolve-sources.ts', script, address, end]).catch(
-        ({ signal }: { signal?: string }) => expect([end, signal]).toEqual(['kill', 'SIGKILL']),
+      promisify(execFile)(process.execPath, [script, address, end]).catch(({ signal }: { signal?: string }) =>
+        expect([end, signal]).toEqual(['kill', 'SIGKILL']),
       )
     for (const end of ['close', 'kill', 'close', 'close']) await run(end)
     const storage = place.open()

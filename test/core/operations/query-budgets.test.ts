@@ -1,9 +1,11 @@
 /** Tests the limits of a query: rows, time, memory, and yielding to the event loop. */
 import { describe, expect, it } from 'vitest'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { QueryContext } from '../../../src/core/queries/run-query.ts'
 import { column } from '../../../src/index.ts'
 import { answer, openQueries, type Queries } from '../../support/queries/open-queries.ts'
 import { PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
+import { openLoose } from '../../support/vaults/open-untyped.ts'
 
 describe('the budget of a query', () => {
   const LIMIT = { code: 'limit_exceeded', grpcCode: 8 }
@@ -30,6 +32,21 @@ describe('the budget of a query', () => {
     const queries = await open()
     await expect(queries.query(SCAN, { budget: { maxRows: 1999 } })).rejects.toMatchObject(LIMIT)
     await expect(queries.query(SCAN, { budget: { maxRows: 2000 } })).resolves.toHaveLength(1)
+  })
+
+  it('counts a row once where reading in the order of an index is given up', async () => {
+    const sealed = { index: 'sealed', redaction: 'PLAIN_TEXT' } as const
+    const tables = { people: { size: column.integer(sealed), is_late: column.boolean(sealed) } }
+    const { session } = await openLoose(memoryStorage(), tables)
+    const people = Array.from({ length: 4000 }, (_, size) => ({ fields: { size, is_late: size >= 3000 } }))
+    for (let from = 0; from < people.length; from += 1000) await session.insert('people', people.slice(from, from + 1000))
+    // The first are beyond the rows after which the walk ends, whether it is allowed them or not.
+    const sql = 'SELECT size FROM people WHERE is_late = TRUE ORDER BY size LIMIT 5'
+    for (const maxRows of [2999, 1000])
+      await expect(session.query(sql, { budget: { maxRows } })).resolves.toMatchObject({
+        records: [3000, 3001, 3002, 3003, 3004].map((size) => ({ fields: { size } })),
+      })
+    await expect(session.query(sql, { budget: { maxRows: 999 } })).rejects.toMatchObject(LIMIT)
   })
 
   it('limits time', async () => {

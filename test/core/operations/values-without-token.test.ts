@@ -1,9 +1,9 @@
 /** Values without a token (`whenRefused: 'noToken'`): a value that the format of its column refuses is stored without a token, and everything else works as for other values. */
 import { expect, it } from 'vitest'
-import { localKeys } from '../../../src/adapters/keys/index.ts'
-import { column, createVault, defineSchema } from '../../../src/index.ts'
+import { column, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
+import { openFast } from '../../support/vaults/fast-ports.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const card = { format: 'card', whenRefused: 'noToken' } as const
 const schema = defineSchema({
@@ -31,7 +31,7 @@ const view = { tokenization: true } as const
 onEachStorage('a value that its token format refuses', (engine) => {
   it('is stored without a token, read, found, and given one when it changes', async () => {
     const place = await engine.fresh()
-    const vault = await createVault({ id: 'v1', schema, storage: place.open(), keys: localKeys({ key: TEST_SECRET }) })
+    const vault = await openFast(place.open(), schema)
     const session = vault.as(OWNER)
     const { records } = await session.insert('cards', [{ fields: all(GOOD) }, { fields: all(BAD) }, { fields: {} }], view)
     const [good, bad, empty] = records
@@ -74,7 +74,7 @@ onEachStorage('a value that its token format refuses', (engine) => {
     await expect(session.insertOne('cards', { strict: BAD })).rejects.toThrow('must be a card number')
     expect(await vault.verifyRecords()).toMatchObject({ ok: true })
 
-    // Look-up keys are rotated, and the map has tokens only. The rotation waits for other processes, so one engine is enough.
+    // Look-up keys are rotated, and the map has tokens only.
     if (engine.name !== 'memory') return vault.close()
     await vault.rotateLookups()
     const pairs: unknown[] = []

@@ -13,9 +13,12 @@ import {
 } from '../../support/schema-change/changing-vault.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { killEvery } from '../../support/trials/kill-every.ts'
+import { portsFaster } from '../../support/vaults/fast-ports.ts'
 
 /** A clock that is ahead by more than the lease of a job. */
 const LATER = clockAfter(1)
+/** Where only one process works at a time, none waits long until others have looked: 15 ms. */
+const FASTER = portsFaster(1000)
 
 /** A process that ends before its n-th call of the storage, counted from `begin` on: none of its calls is answered after that. */
 function mortal(sound: StorageHandle) {
@@ -99,7 +102,7 @@ onEachStorage('a change of the schema', (engine) => {
   })
 
   const KILLED = engine.name === 'memory' ? KINDS : KINDS.filter(({ name }) => name === 'several at once')
-  const every = killEvery(engine.name, { memory: 4, sqlite: 9, postgres: 9 })
+  const every = killEvery(engine.name, { memory: 8, sqlite: 27, postgres: 27 })
   it.each(KILLED)(
     `goes on after a kill before any call of the storage, of which one in ${every} is tried: $name`,
     { timeout: 120_000 },
@@ -108,23 +111,27 @@ onEachStorage('a change of the schema', (engine) => {
       // Kinds have most of their calls in common, and each begins at another one.
       for (let calls = KINDS.indexOf(kind) % every, isKilled = true; isKilled; calls += every) {
         const place = engine.fresh()
-        const older = await openChanging(place.open(), BEFORE)
+        const older = await openChanging(place.open(), BEFORE, FASTER)
         const model = await fillPeople(older, 5)
         const { storage, begin, isDead } = mortal(place.open())
-        const killed = await openChanging(storage, BEFORE)
+        const killed = await openChanging(storage, BEFORE, FASTER)
         const plan = await killed.planSchemaChange(kind.after, kind.moves)
         begin(calls)
         await killed.applySchemaChange(plan).catch(() => {})
         isKilled = isDead()
         if (isKilled) kills++
         await work(older, model, { writer: '100', isOver: () => true })
-        const going = await openChanging(place.open(), BEFORE, { clock: LATER })
+        const going = await openChanging(place.open(), BEFORE, { ...FASTER, clock: LATER })
         await going.applySchemaChange(plan)
         await work(older, model, { writer: '200', isOver: () => true })
-        await expectModel(await openChanging(place.open(), kind.after, { schemaChanges: 'refuse', clock: LATER }), model, kind)
+        await expectModel(
+          await openChanging(place.open(), kind.after, { ...FASTER, schemaChanges: 'refuse', clock: LATER }),
+          model,
+          kind,
+        )
         expect((await older.planSchemaChange(kind.after)).steps).toEqual([])
       }
-      expect(kills).toBeGreaterThan(4)
+      expect(kills).toBeGreaterThan(2)
     },
   )
 })

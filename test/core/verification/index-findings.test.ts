@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { IndexChanges, sealDelta } from '../../../src/core/index-runs/delta.ts'
 import { orderKey } from '../../../src/core/index-runs/order-key.ts'
+import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { digestVaultId } from '../../../src/core/sealing/envelope.ts'
-import { column } from '../../../src/index.ts'
+import { column, defineSchema } from '../../../src/index.ts'
 import { storedTable } from '../../support/indexes/indexed-people.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
@@ -92,4 +93,33 @@ describe('sealed indexes', () => {
     await storage.update(INDEX_RUNS.name, [{ id, version, set: { body: Uint8Array.from(body as Uint8Array).fill(7, 40) } }])
     expect(await found()).toEqual(['unreadable_index age -', 'unreadable_index name -'])
   })
+
+  it.each(['before', 'amid'] as const)(
+    'are compared by the schema that another process stored %s the verification',
+    async (when) => {
+      const older = { people: { email: column.string({ unique: true, index: 'sealed' }) }, others: { text: column.string() } }
+      const newer = { people: { email: column.string({ unique: true, index: 'sealed', normalize: ['trim', 'lowercase'] }) } }
+      const sound = memoryStorage()
+      let atHeads = async (): Promise<void> => {}
+      const watched: StorageHandle = {
+        ...sound,
+        async find(table, ...request) {
+          if (table === INDEX_RUNS.name) await atHeads()
+          return sound.find(table, ...request)
+        },
+      }
+      const { vault, session } = await openLoose(watched, older)
+      await session.insertOne('people', { email: 'A@acme.example' })
+      const { vault: deploy } = await openLoose(sound, older)
+      const change = async (): Promise<void> => {
+        atHeads = async () => {}
+        const plan = await deploy.planSchemaChange(defineSchema(newer), { drop: { others: 'erase' } })
+        await deploy.applySchemaChange(plan, { settleMs: 0 })
+      }
+      if (when === 'before') await change()
+      else atHeads = change
+      expect((await vault.verifyRecords()).findings).toEqual([])
+      expect((await vault.verifyRecords({ table: 'people' })).findings).toEqual([])
+    },
+  )
 })

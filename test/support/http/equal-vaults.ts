@@ -66,6 +66,7 @@ export async function openEqualVaults(random: SeededRandom, seed: string, distor
       tokens: () => [...overHttp.stored.values()].flat().flatMap(({ tokens }) => Object.values(tokens)),
       suppliableTokens: () => [],
       guessesFor: (table, { name }) => valuesOf(rows, table, name),
+      pages: () => [],
       fresh: (form: CanaryForm) => freshValue(random, form),
     },
     async step(request) {

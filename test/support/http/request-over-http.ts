@@ -7,14 +7,28 @@ type Members = Readonly<Record<string, unknown>>
 
 /**
  * Returns the call with what HTTP can carry of it: values of JSON, texts in a query, and no `onLowered`. Undefined for a call that has no route, as a
- * query with values, or a record without an id: its path is that of the table, because a slash behind a path changes nothing.
+ * query with values, a read in the order of a column or of several, or a record without an id: its path is that of the table, because a slash behind a path changes nothing.
  */
 export function carried({ method, args }: LeakRequest): LeakRequest | undefined {
   if (!Object.hasOwn(TO_WIRE, method) || (method === 'query' && args.length > 1)) return undefined
+  if (method === 'get' && readsByValue(args[1])) return undefined
   if (args.slice(0, SEGMENTS[method] ?? 0).some((segment) => textOf(segment) === '')) return undefined
   const plain: readonly unknown[] = JSON.parse(JSON.stringify(args, withDigits))
   if (method === 'tokenize') return { method, args: plain.map((given) => listOf(given).map(carriedValue)) }
   return { method, args: plain.map((arg) => (isObject(arg) ? carriedOptions(arg) : arg)) }
+}
+
+/** True for a list of an empty text, which a query of a URL does not distinguish from none. */
+function isNoList(fields: unknown): boolean {
+  return Array.isArray(fields) && fields.length > 0 && fields.every((name) => name === '')
+}
+
+/** True for what the route of the specification has no place for. */
+function readsByValue(options: unknown): boolean {
+  const { where, orderBy }: Members = Object(options)
+  const terms = isObject(where) ? Object.values(where) : []
+  const isOrder = orderBy === undefined || ['ASCENDING', 'DESCENDING', 'NONE'].includes(String(orderBy))
+  return !isOrder || terms.length > 1 || terms.some(isObject)
 }
 
 function carriedValue(given: unknown): unknown {
@@ -22,7 +36,8 @@ function carriedValue(given: unknown): unknown {
 }
 
 /** Over HTTP, the values of a look-up are a list of texts. */
-function carriedOptions({ onLowered: _, onConflict: _ignored, where, ...options }: Members): Members {
+function carriedOptions({ onLowered: _, onConflict: _ignored, where, fields, ...others }: Members): Members {
+  const options = fields === undefined || isNoList(fields) ? others : { ...others, fields }
   if (!isObject(where)) return options
   return {
     ...options,

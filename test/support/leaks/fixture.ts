@@ -10,11 +10,11 @@ import { type LooseSession, openLoose } from '../vaults/open-untyped.ts'
 import { errorsOfBatch, itemsOfBatch } from './batch-requests.ts'
 import { type Canaries, type CanaryForm, createCanaries } from './canaries.ts'
 import { faultsOf } from './expectations.ts'
-import type { KnownValues, LeakRequest } from './known-values.ts'
+import type { KnownValues, LeakRequest, ReadPage } from './known-values.ts'
 import { type Apart, apartIn, type Model, readModel, type Sightings, sight, spelt } from './model.ts'
 import { createOracle, type Oracle } from './oracle.ts'
 import { auditOf, dumpOf, naming } from './outlets.ts'
-import { GRADES, type LeakTable, REGIONS, randomTables, schemaOf } from './schemas.ts'
+import { GRADES, INDEXES_ONLY, type LeakTable, REGIONS, randomTables, schemaOf } from './schemas.ts'
 import { inProcess, type Layer, type OpenTransport, senderOf, type Transport } from './send.ts'
 
 /** Options of a fixture: the way of its requests, and what negative controls change. */
@@ -52,6 +52,7 @@ interface State {
   readonly noise: readonly string[]
   readonly apart: Apart[]
   readonly ownTokens: string[]
+  readonly pages: ReadPage[]
   /** Canaries that the caller has used as tokens. */
   readonly asTokens: Set<number>
   /** Canaries that were ever stored in a plain column. */
@@ -76,6 +77,7 @@ export async function openFixture(
   const noise: string[] = []
   const { vault, session: owner } = await openLoose(naming(storage, names), schemaOf(tables), {
     policy: asWritten(random, policy),
+    ...(random.chance(0.7) ? { readCosts: INDEXES_ONLY } : {}),
     log: recordingLog(noise),
     tracing: recordingTracing(noise),
   })
@@ -84,7 +86,7 @@ export async function openFixture(
   const transport = { ...direct, send }
   const state: State = {
     ...{ random, tables, canaries, oracle, owner, transport, noise },
-    ...{ apart: [], ownTokens: [], asTokens: new Set(), everPlain: new Set() },
+    ...{ apart: [], ownTokens: [], pages: [], asTokens: new Set(), everPlain: new Set() },
     model: { rows: [], homes: new Map() },
     sightings: { visible: new Set(), plain: new Set() },
   }
@@ -116,7 +118,7 @@ function asWritten(random: SeededRandom, policy: RandomPolicy): PolicyDefinition
 }
 
 function knownValuesOf(state: State): KnownValues {
-  const { tables, oracle, canaries, ownTokens } = state
+  const { tables, oracle, canaries, ownTokens, pages } = state
   const rowsOf = (table: LeakTable) => state.model.rows.filter((row) => row.table === table)
   const tokens = () => [...state.model.homes.keys(), ...ownTokens]
   return {
@@ -129,6 +131,7 @@ function knownValuesOf(state: State): KnownValues {
       rowsOf(table)
         .flatMap(({ values }) => ((values[name] ?? null) === null ? [] : [[values[name]]]))
         .flat(1),
+    pages: () => pages,
     fresh: (form) => canaries.make(form).value,
   }
 }
@@ -167,6 +170,8 @@ async function stepOf(state: State, noise: string[], request: LeakRequest): Prom
   let answer: unknown
   try {
     answer = await state.transport.send(request)
+    const next: unknown = Object(answer).next
+    if (request.method === 'get' && typeof next === 'string') state.pages.push({ request, next })
   } catch (error) {
     const text = inspect(error, { depth: 12, showHidden: true })
     noise.push(text)

@@ -18,6 +18,12 @@ export function requestText({ method, args }: LeakRequest): string {
   return `${method} ${JSON.stringify(args, withDigits)}`
 }
 
+/** A read that the caller made, and the cursor that it returned. */
+export interface ReadPage {
+  readonly request: LeakRequest
+  readonly next: string
+}
+
 /** Tables, values, ids and tokens that requests may use. */
 export interface KnownValues {
   readonly tables: readonly LeakTable[]
@@ -29,6 +35,8 @@ export interface KnownValues {
   suppliableTokens(): readonly string[]
   /** Stored values of the column, visible to the caller or not: a caller may guess any value. */
   guessesFor(table: LeakTable, column: LeakColumn): readonly unknown[]
+  /** Pages that the caller has read so far, and that others follow. */
+  pages(): readonly ReadPage[]
   fresh(form: CanaryForm): unknown
 }
 

@@ -8,10 +8,10 @@ import { type SharedEntropy, sharedEntropy } from '../random/shared-entropy.ts'
 import { type LooseSession, openLoose } from '../vaults/open-untyped.ts'
 import { errorsOfBatch } from './batch-requests.ts'
 import { type CanaryForm, freshValue } from './canaries.ts'
-import type { KnownValues, LeakRequest } from './known-values.ts'
+import type { KnownValues, LeakRequest, ReadPage } from './known-values.ts'
 import { createOracle, type Oracle } from './oracle.ts'
 import { type PairedRow, randomPairedRows } from './paired-rows.ts'
-import { type LeakTable, randomTables, schemaOf, tokenKindOf } from './schemas.ts'
+import { INDEXES_ONLY, type LeakTable, randomTables, schemaOf, tokenKindOf } from './schemas.ts'
 import { type Layer, type Send, senderOf } from './send.ts'
 
 /** What negative controls change: the real policy of the vaults, or a layer between the caller and them. */
@@ -56,10 +56,16 @@ export async function openPairedVaults(
   if (differences === 0) return undefined
   const really = Object.fromEntries(Object.entries(policy).map(([role, statements]) => [role, [...statements, ...granted]]))
   const audit = random.chance(0.3) || mayAudit ? 'on' : 'off'
+  const costs = random.chance(0.7) ? { readCosts: INDEXES_ONLY } : {}
 
   async function openPairedVault(side: 'left' | 'right'): Promise<PairedVault> {
     const shared = sharedEntropy(seed)
-    const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), { policy: really, entropy: shared, audit })
+    const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), {
+      policy: really,
+      entropy: shared,
+      audit,
+      ...costs,
+    })
     const direct = senderOf(vault, vault.as(caller), caller)
     const send = layer === undefined ? direct : layer(direct, senderOf(vault, session, caller))
     return { send, random: shared, stored: await fill(session, shared, { tables, rows, side }) }
@@ -67,17 +73,18 @@ export async function openPairedVaults(
 
   const [left, right] = [await openPairedVault('left'), await openPairedVault('right')]
   const taken: string[] = []
-  const step = inBoth([left, right], tables.length, taken)
-  return { known: knownValuesOf({ tables, oracle, left, right, taken, fresh }), caller, policy, differences, step }
+  const pages: ReadPage[] = []
+  const step = inBoth([left, right], tables.length, { taken, pages })
+  return { known: knownValuesOf({ tables, oracle, left, right, taken, pages, fresh }), caller, policy, differences, step }
 }
 
 /** Sends requests to both, each with the entropy of its step. */
-function inBoth(vaults: readonly PairedVault[], first: number, taken: string[]): PairedVaults['step'] {
+function inBoth(vaults: readonly PairedVault[], first: number, noted: Noted): PairedVaults['step'] {
   let number = first
   return async (request) => {
     const outcomes = vaults.map(({ send, random }) => {
       random.begin(number)
-      return outcomeOf(send, request, taken)
+      return outcomeOf(send, request, noted)
     })
     number++
     const [left = '', right = ''] = await Promise.all(outcomes)
@@ -120,11 +127,12 @@ interface Known {
   readonly right: PairedVault
   /** Tokens that the caller received so far. */
   readonly taken: readonly string[]
+  readonly pages: readonly ReadPage[]
   fresh(form: CanaryForm): unknown
 }
 
 /** The caller guesses values of either vault, and knows every id and token that both have at the same position. */
-function knownValuesOf({ tables, oracle, left, right, taken, fresh }: Known): KnownValues {
+function knownValuesOf({ tables, oracle, left, right, taken, pages, fresh }: Known): KnownValues {
   const shared = left.stored.flatMap(({ row, tokens }, index) =>
     Object.entries(tokens).flatMap(([name, token]) =>
       right.stored[index]?.tokens[name] === token ? [{ row, name, token }] : [],
@@ -144,6 +152,7 @@ function knownValuesOf({ tables, oracle, left, right, taken, fresh }: Known): Kn
         .flatMap(({ row }) => [[row.left[name]], [row.right[name]]])
         .flat(1)
         .filter((value) => value !== null),
+    pages: () => pages,
     fresh,
   }
 }
@@ -157,10 +166,21 @@ function isMetBySupplying({ table, absent }: PairedRow, name: string): boolean {
   return absent !== undefined && column !== undefined && tokenKindOf(column) === 'formatPreserving'
 }
 
-/** The result as text, or the error with all its members. Tokens of the result are added to `taken`. */
-export async function outcomeOf(send: Send, request: LeakRequest, taken: string[] = []): Promise<string> {
+/** What a caller has of earlier results: tokens, and pages with a cursor. */
+interface Noted {
+  readonly taken: string[]
+  readonly pages: ReadPage[]
+}
+
+/** The result as text, or the error with all its members. Tokens and cursors of the result are noted. */
+export async function outcomeOf(send: Send, request: LeakRequest, noted: Noted = { taken: [], pages: [] }): Promise<string> {
+  const { taken, pages } = noted
   try {
     const answer = await send(request)
+    const next: unknown = Object(answer).next
+    if (request.method === 'get' && typeof next === 'string') pages.push({ request, next })
+    // A cursor of values is sealed, and no two are equal: what they say is compared by what they are used for.
+    if (typeof next === 'string' && next.length > 22) Object(answer).next = 'a cursor'
     if (/^(insert|insertOne|update|updateOne|updateWhere|batch)$/.test(request.method)) taken.push(...tokensIn(answer))
     return [JSON.stringify(answer), ...errorsOfBatch(answer).map(String)].join('\n')
   } catch (error) {

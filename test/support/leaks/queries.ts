@@ -16,7 +16,12 @@ export function randomQuery(random: SeededRandom, known: KnownValues): LeakReque
   const selected = grouped?.items ?? outputs(random, known, table)
   const query = `SELECT ${selected} FROM ${table.name}${joined}${where}${grouped?.clause ?? ''}${order}${limit}`
   const { text, values } = random.chance(0.4) ? withParameters(random, query) : { text: query, values: [] }
-  return { method: 'query', args: values.length === 0 ? [text] : [text, values] }
+  const most = random.chance(0.2)
+    ? { budget: { [random.pick(['maxRows', 'maxBytes'])]: random.pick([1, 2, 4, 8, 500, 2000]) } }
+    : {}
+  const options = { ...most, ...(random.chance(0.05) ? { maxRecords: 1 + random.below(3) } : {}) }
+  const given = values.length === 0 ? [text] : [text, values]
+  return { method: 'query', args: Object.keys(options).length === 0 ? given : [...given, options] }
 }
 
 function joinOf(random: SeededRandom, known: KnownValues, table: LeakTable): string {

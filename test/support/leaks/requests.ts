@@ -2,7 +2,7 @@
 import { ACTIONS, type Action } from '../../../src/core/policy/statement.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { makeInvalid } from './invalid-input.ts'
-import { columnsFor, type KnownValues, type LeakRequest, tableFor, valueFor } from './known-values.ts'
+import { columnsFor, type KnownValues, type LeakRequest, type ReadPage, tableFor, valueFor } from './known-values.ts'
 import { randomQuery } from './queries.ts'
 import { type LeakColumn, type LeakTable, tokenKindOf } from './schemas.ts'
 
@@ -28,6 +28,8 @@ const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
   [lookUp, 'SEARCH'],
   [getPage, 'READ'],
   [getPage, 'READ'],
+  [getByValue, 'READ'],
+  [getByValue, 'READ'],
   [tokenView, 'READ'],
   [getOne, 'READ'],
   [remove, 'DELETE'],
@@ -191,6 +193,41 @@ function getPage(random: SeededRandom, known: KnownValues): LeakRequest {
     ...(random.chance(0.3) ? { orderBy: random.pick(['ASCENDING', 'DESCENDING', 'NONE']) } : {}),
   }
   return { method: 'get', args: [table.name, { ...page, ...showing(random, known, table) }] }
+}
+
+const BOUNDS = ['from', 'above', 'to', 'below', 'prefix'] as const
+
+/** A page of records by ranges of values, in the order of a column. */
+function getByValue(random: SeededRandom, known: KnownValues): LeakRequest {
+  const pages = known.pages()
+  if (pages.length > 0 && random.chance(0.4)) return nextPage(random, random.pick(pages))
+  const table = tableFor(random, known, 'READ')
+  const columns = columnsFor(random, known, table, random.pick(['READ', 'READ', 'SEARCH'] as const))
+  const termOf = (column: LeakColumn): unknown => {
+    const value = () => valueFor(random, known, table, column)
+    const range = () => Object.fromEntries(random.sample(BOUNDS, 1 + random.below(2)).map((bound) => [bound, value()]))
+    return random.chance(0.6) ? range() : random.pick([null, value(), [value(), value()]])
+  }
+  const where = Object.fromEntries(random.sample(columns, random.below(3)).map((column) => [column.name, termOf(column)]))
+  const by = { column: random.pick(columns).name, order: random.pick(['ASCENDING', 'DESCENDING']) }
+  const page = {
+    ...(Object.keys(where).length === 0 ? {} : { where }),
+    ...(random.chance(0.7) ? { orderBy: random.pick([by, by.column]) } : {}),
+    ...(random.chance(0.3) ? { offset: random.below(4) } : {}),
+    limit: 1 + random.below(6),
+  }
+  return { method: 'get', args: [table.name, { ...page, ...showing(random, known, table) }] }
+}
+
+/** The page after one, or at times another read with its cursor. */
+function nextPage(random: SeededRandom, { request, next }: ReadPage): LeakRequest {
+  const [table, options] = request.args
+  const { offset: _, ...read } = Object(options)
+  const after = random.chance(0.1) ? `${next.slice(0, -2)}AA` : next
+  const other = random.chance(0.2)
+    ? { orderBy: random.pick(['ASCENDING', 'region', { column: 'grade', order: 'DESCENDING' }]) }
+    : {}
+  return { method: request.method, args: [table, { ...read, ...other, after, limit: 1 + random.below(3) }] }
 }
 
 function tokenView(random: SeededRandom, known: KnownValues): LeakRequest {

@@ -24,11 +24,14 @@ function textOf({ type }: LeakColumn['definition'], value: unknown): string {
 
 function masked(mask: NonNullable<LeakColumn['definition']['mask']>, text: string): string {
   if ('find' in mask) return /[a-z]/.test(text) ? text.replaceAll(/[a-z]+/g, '#') : REDACTED
+  const { length } = [...text]
+  // A mask that kept all of a text would hide nothing.
+  const kept = 'count' in mask && length > mask.count ? mask.count : 0
   switch (mask.preset) {
     case 'keepFirst':
-      return [...text].map((char, at) => (at < mask.count ? char : '*')).join('')
+      return [...text].map((char, at) => (at < kept ? char : '*')).join('')
     case 'keepLast':
-      return [...text].map((char, at) => (at >= [...text].length - mask.count ? char : '*')).join('')
+      return [...text].map((char, at) => (at >= length - kept ? char : '*')).join('')
     case 'email':
       return text.includes('@') ? `${text[0]}***@${text.split('@')[1]}` : '***'
     case 'card':

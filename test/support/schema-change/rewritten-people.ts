@@ -68,8 +68,13 @@ export function schemaOf(tables: object): Schema {
   return defineSchema(tables as never) as never
 }
 
-export function open(storage: StorageHandle, tables: object, audit: 'on' | 'off' = 'on'): Promise<AnyVault> {
-  return openFast(storage, schemaOf(tables), { clock, audit }) as never
+export function open(
+  storage: StorageHandle,
+  tables: object,
+  audit: 'on' | 'off' = 'on',
+  ports: typeof FAST_PORTS = FAST_PORTS,
+): Promise<AnyVault> {
+  return openFast(storage, schemaOf(tables), { ...ports, clock, audit }) as never
 }
 
 /** The fields of a person as a process writes them that knows the types before, or those after. */

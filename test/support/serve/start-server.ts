@@ -1,5 +1,5 @@
 /** The command `strongroom serve` as a process of its own, over a vault that the test founds and can open again. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
@@ -49,7 +49,11 @@ export interface RunningServer {
 export const CUSTOMERS = '/v1/vaults/main/customers'
 
 const OWNER: Caller = { actor: 'test', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] }
-const SCHEMA = fileURLToPath(new URL('served-schema.ts', import.meta.url))
+/** The schema as a file of the project. It imports the package, whose built form the command has loaded: the sources would be loaded beside it, by each worker. */
+const SCHEMA = readFileSync(fileURLToPath(new URL('served-schema.ts', import.meta.url)), 'utf8').replace(
+  /'[./]+\/src\/index\.ts'/,
+  "'strongroom'",
+)
 
 /** Makes a project on an engine; `filename` is that of SQLite. What it stores is removed when the test has finished. */
 export async function servedProject(
@@ -69,9 +73,10 @@ export async function servedProject(
   const configure = (given: ServedSections): void => {
     const storage = address.engine === 'sqlite' ? { sqlite: { filename } } : { postgres: { connectionString: { file: 'url' } } }
     const vault = { id: 'main', storage, keys: { file: 'vault.key' }, ...given.vault }
-    const text = `import { schema } from ${JSON.stringify(SCHEMA)}\nexport default { vault: { schema, ...${JSON.stringify(vault)} }, http: ${JSON.stringify(given.http ?? {})}, server: ${JSON.stringify(given.server ?? {})} }\n`
+    const text = `import { schema } from './schema.ts'\nexport default { vault: { schema, ...${JSON.stringify(vault)} }, http: ${JSON.stringify(given.http ?? {})}, server: ${JSON.stringify(given.server ?? {})} }\n`
     writeFileSync(join(folder, 'strongroom.config.ts'), text)
   }
+  writeFileSync(join(folder, 'schema.ts'), SCHEMA)
   if (address.engine === 'postgres') writeFileSync(join(folder, 'url'), address.url, { mode: 0o600 })
   configure(sections)
   const { apiKey } = await makeKey(['VAULT_OWNER'])

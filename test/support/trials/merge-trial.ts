@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { builtProcess } from '../cli/built-command.ts'
 import { INDEXED_RULES, INDEXED_TABLES, insertPeople, wrongTables } from '../indexes/indexed-people.ts'
@@ -22,12 +21,20 @@ export interface MergeTrial {
   readonly seed: string
 }
 
+/** What a trial of merges found. */
+export interface MergeReport extends TrialReport {
+  /** How many rounds of kills, or images, had blocks of no run: those that a merge which never ended wrote, or that one had still to delete. */
+  readonly orphaned: number
+}
+
 const PROCESSES = 2
 /** Writes of each process before it is killed. */
 const WARM = 3
 /** Milliseconds after which the job of a killed process is taken over. */
 const LEASE_MS = 120_000
 const SCRIPT = 'merging-process.ts'
+/** Space of the rows of runs that are being written. */
+const CLAIMED = 0
 
 /** Kills processes again and again. Its figure is the number of kills. */
 export async function runMergeKills({
@@ -35,11 +42,11 @@ export async function runMergeKills({
   seed,
   address,
   kills: wanted,
-}: MergeTrial & { readonly address: StorageAddress; readonly kills: number }): Promise<TrialReport> {
+}: MergeTrial & { readonly address: StorageAddress; readonly kills: number }): Promise<MergeReport> {
   const random = randomFor(seed)
-  await onStorage(address, async (storage) => insertPeople(await openIndexed(storage, 0), random))
+  await onVault(address, 0, (vault) => insertPeople(vault, random))
   const failures: string[] = []
-  let [kills, writes] = [0, 0]
+  let [kills, writes, orphaned] = [0, 0, 0]
   for (let round = 0; kills < wanted && failures.length < MAX_FAILURES; round++) {
     const aheadMs = round * LEASE_MS
     const ledgers = Array.from({ length: PROCESSES }, (_, index) => join(directory, `${round}-${index}.ledger`))
@@ -66,53 +73,65 @@ export async function runMergeKills({
     }
     await Promise.all(children.map(({ gone }) => gone))
     writes += ledgers.reduce((sum, ledger) => sum + doneIn(ledger), 0)
-    const found = await onStorage(address, (storage) => wrongIn(storage, aheadMs + LEASE_MS / 2))
-    failures.push(...found.map((finding) => `round ${round}: ${finding}`))
+    const { wrong, hasOrphans } = await onVault(address, aheadMs + LEASE_MS / 2, lookAt)
+    failures.push(...wrong.map((finding) => `round ${round}: ${finding}`))
+    if (hasOrphans) orphaned++
   }
-  return { figure: kills, failures, summary: `${kills} kills amid merges and ${writes} writes` }
+  return { figure: kills, failures, orphaned, summary: `${kills} kills amid merges and ${writes} writes` }
 }
 
 /** Loses power amid merges. Its figure is the number of images. */
-export function runMergePowerLoss({ directory, seed, images }: MergeTrial & { readonly images: number }): Promise<TrialReport> {
-  const check = (filename: string) =>
-    onStorage({ engine: 'sqlite', filename }, (storage) => wrongIn(storage, LEASE_MS)).catch((error: unknown) => [
-      `cannot be opened: ${String(error)}`,
-    ])
-  return runPowerLossTrial({ directory, seed, images, synchronous: 'full', requests: 60, script: SCRIPT, check })
+export async function runMergePowerLoss({
+  directory,
+  seed,
+  images,
+}: MergeTrial & { readonly images: number }): Promise<MergeReport> {
+  let orphaned = 0
+  const check = async (filename: string): Promise<string[]> => {
+    try {
+      const { wrong, hasOrphans } = await onVault({ engine: 'sqlite', filename }, LEASE_MS, lookAt)
+      if (hasOrphans) orphaned++
+      return wrong
+    } catch (error) {
+      return [`cannot be opened: ${String(error)}`]
+    }
+  }
+  const report = await runPowerLossTrial({ directory, seed, images, synchronous: 'full', requests: 60, script: SCRIPT, check })
+  return { ...report, orphaned }
 }
 
-async function onStorage<T>(address: StorageAddress, work: (storage: StorageHandle) => Promise<T>): Promise<T> {
-  const storage = openStorage(address)
+/** Opens a vault for some work, and closes it: a job that merges would stay leased, because the clock goes by rounds. */
+async function onVault<T>(address: StorageAddress, aheadMs: number, work: (vault: LooseVault) => Promise<T>): Promise<T> {
+  const vault = await openLoose(openStorage(address), INDEXED_TABLES, {
+    rules: INDEXED_RULES,
+    clock: { ms: START_MS + aheadMs },
+  })
   try {
-    return await work(storage)
+    return await work(vault)
   } finally {
-    await storage.close()
+    await vault.vault.close()
   }
 }
 
-function openIndexed(storage: StorageHandle, aheadMs: number): Promise<LooseVault> {
-  return openLoose(storage, INDEXED_TABLES, { rules: INDEXED_RULES, clock: { ms: START_MS + aheadMs } })
-}
-
-/** What indexes say that records do not, or the other way round; and after a compaction, what is left of merges that never ended. */
-async function wrongIn(storage: StorageHandle, aheadMs: number): Promise<string[]> {
-  const vault = await openIndexed(storage, aheadMs)
+/** Returns whether merges left blocks; what indexes say that records do not, or the other way round; and after a compaction, what is left of merges that never ended. */
+async function lookAt(vault: LooseVault): Promise<{ readonly wrong: string[]; readonly hasOrphans: boolean }> {
+  const hasOrphans = (await partsOf(vault)).orphans > 0
   const wrong = (await wrongTables(vault)).map((name) => `the indexes of ${name} are wrong`)
   await vault.vault.compact()
   wrong.push(...(await wrongTables(vault)).map((name) => `the indexes of ${name} are wrong after a compaction`))
-  return [...wrong, ...(await leftovers(storage))]
+  const { orphans, runs, spaces } = await partsOf(vault)
+  if (orphans > 0) wrong.push(`${orphans} blocks belong to no run`)
+  if (spaces.has(CLAIMED)) wrong.push('a claim is left')
+  if (spaces.size < runs) wrong.push('an index has more than one run')
+  return { wrong, hasOrphans }
 }
 
-async function leftovers(storage: StorageHandle): Promise<string[]> {
+/** Returns what the indexes have: runs, the spaces of these, and how many blocks belong to none, or to a claim. */
+async function partsOf({ storage }: LooseVault) {
   const page = { order: 'asc', limit: 100_000 } as const
   const runs = await storage.find(INDEX_RUNS.name, { kind: 'all' }, { ...page, columns: ['space'] })
   const blocks = await storage.find(INDEX_BLOCKS.name, { kind: 'all' }, { ...page, columns: ['run'] })
-  const known = new Set(runs.map(({ id }) => id))
-  const orphans = blocks.filter(({ run }) => !known.has(Number(run))).length
-  const spaces = new Set(runs.map(({ space }) => space))
-  return [
-    ...(orphans > 0 ? [`${orphans} blocks belong to no run`] : []),
-    ...(spaces.has(0) ? ['a claim is left'] : []),
-    ...(spaces.size < runs.length ? ['an index has more than one run'] : []),
-  ]
+  const heads = new Set(runs.filter(({ space }) => Number(space) !== CLAIMED).map(({ id }) => id))
+  const orphans = blocks.filter(({ run }) => !heads.has(Number(run))).length
+  return { orphans, runs: runs.length, spaces: new Set(runs.map(({ space }) => Number(space))) }
 }
