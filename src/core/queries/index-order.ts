@@ -46,7 +46,7 @@ export async function firstByIndex(
   wanted: IndexOrder,
 ): Promise<readonly BufferedRow[] | undefined> {
   const { keys, order, offset, limit } = wanted
-  const indexes = context.readIndexes(plan.source.table)
+  const indexes = context.readIndexes(plan.source.table, wanted.meter)
   let left = await rowsToWalk({ indexes, costs: context.costs }, keys, { candidates: plan.candidates, wanted: offset + limit })
   if (left === 0) return undefined
   const readRows = createIdReader(context, plan, wanted.meter)

@@ -181,7 +181,7 @@ async function totals(context: Scanning, plan: Plan, { aggregates, ...running }:
     }
     case 'heads':
       return (
-        (await totalsOfIndexes(context.readIndexes(first.source.table), strategy.candidates, aggregates)) ??
+        (await totalsOfIndexes(context.readIndexes(first.source.table, running.meter), strategy.candidates, aggregates)) ??
         (await totalsOfTable(context, plan, { ...running, aggregates }))
       )
     case 'column':

@@ -42,8 +42,8 @@ const NO_ROWS: ScannedRows = []
 export interface Scanning {
   readonly storage: StorageReads
   readonly barrier: Barrier
-  /** Reads the sealed indexes of a table. */
-  readIndexes(table: Table): IndexReader
+  /** Reads the sealed indexes of a table. Its turns are those of the query, which end at its time limit and its signal. */
+  readIndexes(table: Table, turns: Scheduler): IndexReader
   /** What reading costs. Default: as it was measured. */
   readonly costs?: ReadCosts | undefined
 }
@@ -66,7 +66,8 @@ interface ReadingOperation extends Omit<TimedScanning, 'readIndexes' | 'storage'
 export function scanningOf(operation: ReadingOperation): TimedScanning {
   const { unit, barrier, clock, scheduler, indexHeads: cache, readCosts: costs } = operation
   const { storage } = unit
-  const readIndexes = (table: Table) => createIndexReader({ storage, keys: barrier, cache, clock, scheduler }, table)
+  const readIndexes = (table: Table, turns: Scheduler) =>
+    createIndexReader({ storage, keys: barrier, cache, clock, scheduler: turns }, table)
   return { storage, barrier, clock, scheduler, readIndexes, costs }
 }
 
@@ -163,8 +164,8 @@ export class TableScan<Batch extends { readonly length: number }> {
 
   async #askIndex(): Promise<void> {
     this.#asksIndex = false
-    const { plan, from } = this.#scanned
-    const choosing = { indexes: this.#context.readIndexes(plan.source.table), costs: this.#context.costs }
+    const { plan, from, meter } = this.#scanned
+    const choosing = { indexes: this.#context.readIndexes(plan.source.table, meter), costs: this.#context.costs }
     const found = await candidateRows(choosing, plan.candidates, this.#wanted)
     this.#candidates = from === undefined ? found : found && idsFrom(found, from)
     if (found !== undefined && this.#page !== undefined)

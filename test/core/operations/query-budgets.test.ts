@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { QueryContext } from '../../../src/core/queries/run-query.ts'
 import { column } from '../../../src/index.ts'
+import { INDEXES_ONLY } from '../../support/leaks/schemas.ts'
 import { answer, openQueries, type Queries } from '../../support/queries/open-queries.ts'
 import { PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
-import { openLoose } from '../../support/vaults/open-untyped.ts'
+import { openLoose, START_MS } from '../../support/vaults/open-untyped.ts'
 
 describe('the budget of a query', () => {
   const LIMIT = { code: 'limit_exceeded', grpcCode: 8 }
@@ -142,6 +143,43 @@ describe('the budget of a query', () => {
     })
     expect(turns).toBe(2)
     await expect(answer(context, SCAN, { signal: AbortSignal.abort() })).rejects.toMatchObject({ grpcCode: 1 })
+  })
+
+  it('ends by signal and time while it reads an index, from which some results are computed alone', async () => {
+    const sealed = { index: 'sealed', redaction: 'PLAIN_TEXT' } as const
+    const storage = memoryStorage()
+    let now = START_MS
+    // A turn is due at each look at the clock. What a vault has read of an index before takes no time.
+    const moving = {
+      get ms() {
+        now += 10
+        return now
+      },
+    }
+    const fresh = async () =>
+      (await openLoose(storage, { people: { size: column.integer(sealed) } }, { readCosts: INDEXES_ONLY, clock: moving })).session
+    await (await fresh()).insert(
+      'people',
+      Array.from({ length: 100 }, (_, size) => ({ fields: { size } })),
+    )
+    for (const what of [
+      'COUNT(*), SUM(size) FROM people WHERE size > 5',
+      'size FROM people WHERE size = 5',
+      'size FROM people ORDER BY size',
+    ]) {
+      let looks = 0
+      const signal = {
+        get aborted() {
+          looks++
+          return looks > 1
+        },
+      }
+      for (const [options, code] of [
+        [{ signal }, 'cancelled'],
+        [{ budget: { timeoutMs: 15 } }, 'deadline_exceeded'],
+      ] as const)
+        await expect((await fresh()).query(`SELECT ${what}`, options), what).rejects.toMatchObject({ code })
+    }
   })
 
   it('yields to the event loop between slices of rows, and within long joins by the clock', async () => {

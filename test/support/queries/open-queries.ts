@@ -10,6 +10,7 @@ import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
 import { accessOf } from '../../../src/core/policy/create-access.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { Storage } from '../../../src/core/ports/storage.ts'
+import type { Scheduler } from '../../../src/core/ports/time.ts'
 import { readQuery } from '../../../src/core/queries/query-text.ts'
 import { explainQuery, type QueryContext, type QueryResult, runQuery } from '../../../src/core/queries/run-query.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
@@ -111,8 +112,8 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
 
   function queriesOf(roles: readonly string[]): Queries {
     const cache = new HeadCache()
-    const readIndexes = (table: Table) =>
-      createIndexReader({ storage, keys: barrier, cache, clock, scheduler: systemScheduler }, table)
+    const readIndexes = (table: Table, scheduler: Scheduler) =>
+      createIndexReader({ storage, keys: barrier, cache, clock, scheduler }, table)
     const access = accessOf(compiled, { roles })
     const context: QueryContext = {
       storage: watched(storage, calls),
