@@ -4,9 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
-import { INDEX_RUNS, MAINTENANCE } from '../../src/core/schema/system-tables.ts'
+import { INDEX_BLOCKS, INDEX_RUNS, MAINTENANCE } from '../../src/core/schema/system-tables.ts'
 import { column } from '../../src/index.ts'
 import { backupVault, moveVault, restoreVault } from '../../src/transfer/index.ts'
+import { INDEXED_RULES, INDEXED_TABLES, insertPeople, wrongTables } from '../support/indexes/indexed-people.ts'
+import { seededRandom } from '../support/random/seeded-random.ts'
 import { ENGINES, type Engine } from '../support/storages/engines.ts'
 import type { EngineName } from '../support/storages/places.ts'
 import { fieldsOf, fillBusy, openBusy, rowsOf } from '../support/transfer/busy-vault.ts'
@@ -244,5 +246,24 @@ describe('a backup', () => {
       await copy.rotateKeys()
       expect((await copy.keys()).stragglers).toEqual([])
     }
+  })
+
+  it('of changes has the run that a merge has written since, in place of its claim', async () => {
+    const source = memoryStorage()
+    let full: Awaited<ReturnType<typeof taken>> | undefined
+    const watched: StorageHandle = {
+      ...source,
+      async insert(table, rows) {
+        await source.insert(table, rows)
+        if (table === INDEX_BLOCKS.name) full = await taken(source)
+      },
+    }
+    const vault = await openLoose(watched, INDEXED_TABLES, { rules: INDEXED_RULES })
+    await insertPeople(vault, seededRandom('claimed'))
+    await vault.vault.compact()
+    const since = await taken(source, { since: full?.manifest ?? new Uint8Array() })
+    const restored = memoryStorage()
+    await restoreVault({ to: restored, backups: [full, since].map((one) => stream(one?.bytes ?? new Uint8Array())) })
+    expect(await wrongTables(await openLoose(restored, INDEXED_TABLES, { rules: INDEXED_RULES }))).toEqual([])
   })
 })

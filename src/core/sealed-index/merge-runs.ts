@@ -68,6 +68,8 @@ const SLICE_BLOCKS = 8
 const MIN_IDS = 16
 /** Space of claims: no table and no index has this number. */
 const CLAIMED = 0
+/** The version of a head is not that of its claim, which has the same id: moves, and increments of backups, know by it that the row is another one. */
+const HEAD_VERSION = 2
 export const CLAIMS: Filter = { kind: 'compare', column: 'space', operator: '=', value: CLAIMED }
 
 /** A merge that is lost: it leaves everything as it was. */
@@ -158,7 +160,7 @@ async function writeRun(
 }
 
 function headRow({ keys }: MergePorts, { id, index }: RunDraft, content: Uint8Array): NewRow {
-  return sealRun(keys, { id, space: index.objectId, content })
+  return { ...sealRun(keys, { id, space: index.objectId, content }), version: HEAD_VERSION }
 }
 
 async function storeBlocks(ports: MergePorts, draft: RunDraft, blocks: readonly WrittenBlock[]): Promise<void> {
