@@ -16,22 +16,26 @@ import { scaleOf } from './runner/run-config.ts'
 import { runTask } from './runner/run-task.ts'
 import { tasksOf } from './runner/task.ts'
 
-/** Runs the tasks one after the other, all on one PostgreSQL server. */
+/** Runs the tasks one after the other, all on one PostgreSQL server. No figure of a smoke run is kept, so its tasks share the cores. */
 async function runAll(args: Arguments): Promise<Entry[]> {
   const [tasks, scale] = [tasksOf(args), scaleOf(args)]
   const server = tasks.some(({ storage }) => storage === 'postgres') ? await startServer() : undefined
-  const entries: Entry[] = []
-  try {
-    for (const task of tasks) {
+  const entries: Entry[][] = []
+  const waiting = tasks.entries()
+  const runWaiting = async (): Promise<void> => {
+    for (const [place, task] of waiting) {
       const begun = performance.now()
       const address = server !== undefined && task.storage === 'postgres' ? { postgresUrl: server.url } : {}
-      entries.push(...(await runTask({ task, scale, ...address })))
+      entries[place] = await runTask({ task, scale, ...address })
       console.error(`${task.benchmark} on ${task.storage} took ${((performance.now() - begun) / 1000).toFixed(1)} s`)
     }
+  }
+  try {
+    await Promise.all(Array.from({ length: args.smoke ? 2 : 1 }, runWaiting))
   } finally {
     await server?.stop()
   }
-  return [...entries, ...longestHoldOf(entries)]
+  return [...entries.flat(), ...longestHoldOf(entries.flat())]
 }
 
 /** Returns the path of the JSON result. `latest` is committed; a partial run writes to a file that git ignores. */

@@ -3,7 +3,16 @@ import { DEPARTED } from '../core/catalog/vault-moves.ts'
 import { VaultError } from '../core/errors.ts'
 import { bytesOfRows, eachPage, type PageSize } from '../core/pace/pace.ts'
 import type { Filter, Row, Snapshot, StoredTable } from '../core/ports/storage.ts'
-import { AUDIT_CHAINS, CATALOG, CLOSED_CHAIN, MARKER, SYSTEM_TABLES } from '../core/schema/system-tables.ts'
+import {
+  AUDIT_CHAINS,
+  CATALOG,
+  CLOSED_CHAIN,
+  ENDED_LEASE,
+  MAINTENANCE,
+  MARKER,
+  OPENINGS,
+  SYSTEM_TABLES,
+} from '../core/schema/system-tables.ts'
 import { present } from '../core/util/lists.ts'
 
 export const EVERY: Filter = { kind: 'all' }
@@ -30,14 +39,14 @@ export function opensVault(table: string): boolean {
   return table === CATALOG.name || table === MARKER.name
 }
 
-/** Returns the tables of the one vault of a snapshot. Throws `failed_precondition` if there is none. */
+/** Returns the tables of the one vault of a snapshot that a copy has: not that of the processes that have it open here. Throws `failed_precondition` if there is none. */
 export async function tablesOfVault(snapshot: Snapshot): Promise<readonly StoredTable[]> {
   const tables = vaultTables(snapshot)
   const hasVault = [CATALOG, MARKER].every(({ name }) => tables.some((table) => table.name === name))
   const filter: Filter = { kind: 'compare', column: 'entry', operator: '=', value: 'schema' }
   if (!hasVault || (await snapshot.find(CATALOG.name, filter, { order: 'asc', limit: 1, columns: [] })).length === 0)
     throw new VaultError('failed_precondition', 'There is no vault in the storage to copy from. Check where it is.')
-  return tables
+  return tables.filter(({ name }) => name !== OPENINGS.name)
 }
 
 /** Counts the rows of tables. */
@@ -70,9 +79,11 @@ export async function rowsById(snapshot: Pick<Snapshot, 'get'>, table: string, i
   return copiedRows(table, present(await snapshot.get(table, ids)))
 }
 
-/** Returns rows as a copy has them: those of a storage that was closed say so, and those of a copy do not. */
+/** Returns rows as a copy has them: those of a storage that was closed say so, and those of a copy do not. What a process here had leased is free in it. */
 function copiedRows(table: string, rows: readonly Row[]): readonly Row[] {
   if (table === CATALOG.name) return rows.filter(({ entry }) => entry !== DEPARTED)
+  if (table === MAINTENANCE.name)
+    return rows.map((row) => ({ ...row, lease_until: Math.min(Number(row.lease_until), ENDED_LEASE) }))
   if (table !== AUDIT_CHAINS.name) return rows
   // No process holds a chain of a closed storage any more.
   return rows.map((row) => (row.released === CLOSED_CHAIN ? { ...row, released: row.version } : row))

@@ -1,11 +1,16 @@
 /** A backup of a vault that works, restored into any storage, is the vault of one moment; and nothing else of it ever opens. */
 import { createHash, generateKeyPairSync } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
-import { backupVault, restoreVault } from '../../src/transfer/index.ts'
+import { INDEX_RUNS, MAINTENANCE } from '../../src/core/schema/system-tables.ts'
+import { column } from '../../src/index.ts'
+import { backupVault, moveVault, restoreVault } from '../../src/transfer/index.ts'
 import { ENGINES, type Engine } from '../support/storages/engines.ts'
 import type { EngineName } from '../support/storages/places.ts'
 import { fieldsOf, fillBusy, openBusy, rowsOf } from '../support/transfer/busy-vault.ts'
+import { openLoose } from '../support/vaults/open-untyped.ts'
 import { OWNER } from '../support/vaults/test-vault.ts'
 
 /** A backup that was read whole, and its manifest. */
@@ -211,5 +216,33 @@ describe('a backup', () => {
     const digest = ({ bytes }: { bytes: Uint8Array }) => createHash('sha256').update(bytes).digest('hex')
     const storage = here.open()
     expect(digest(await taken(storage))).toBe(digest(await taken(storage)))
+  })
+
+  it('and a copy by a move know nothing of the processes of their source: not who has it open, and no job is leased', {
+    timeout: 20_000,
+  }, async () => {
+    const source = memoryStorage()
+    // A compaction begins with this, and is killed there.
+    const stuck: StorageHandle = {
+      ...source,
+      delete: (table, which) => (table === INDEX_RUNS.name ? new Promise(() => {}) : source.delete(table, which)),
+    }
+    const tables = { people: { name: column.string({ index: 'sealed' }) } }
+    const { vault, session } = await openLoose(stuck, tables)
+    await session.insertOne('people', { name: 'Ann' })
+    void vault.compact()
+    while ((await source.find(MAINTENANCE.name, { kind: 'all' }, { order: 'asc', limit: 1 })).length === 0) await pause(1)
+    const [restored, moved] = [memoryStorage(), memoryStorage()]
+    await restoreVault({ to: restored, backups: [stream((await taken(source)).bytes)] })
+    await moveVault({ from: source, to: moved })
+    for (const storage of [restored, moved]) {
+      // Its clock has the time at which the job was leased.
+      const { vault: copy } = await openLoose(storage, tables)
+      expect(await copy.maintenance()).toMatchObject([{ job: 'compact', isOverdue: true }])
+      await copy.compact({ signal: AbortSignal.timeout(5000) })
+      expect(await copy.maintenance()).toEqual([])
+      await copy.rotateKeys()
+      expect((await copy.keys()).stragglers).toEqual([])
+    }
   })
 })

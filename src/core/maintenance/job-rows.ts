@@ -73,13 +73,14 @@ export async function openJobs(
 ): Promise<(JobState | undefined)[]> {
   const isUnknown = ({ body }: Row): boolean => body instanceof Uint8Array && namesUnknownKey(barrier.ring, body)
   if (rows.some(isUnknown)) await catalog.reload(storage)
-  return rows.map(({ id, body, job }) => {
+  return rows.map(({ id, body, job, lease_until: until }) => {
     const { ring, vault } = barrier
     const plaintext = body instanceof Uint8Array ? openEntry({ ring, vault, kind: 'maintenance', id }, body) : undefined
     if (plaintext === undefined) return undefined
     // It was authenticated, so it is what `storeJob` wrote.
     const state = JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as JobState
-    return job === null || job === keyOf(state) ? state : undefined
+    const leaseUntil = Math.min(state.leaseUntil, Number(until))
+    return job === null || job === keyOf(state) ? { ...state, leaseUntil } : undefined
   })
 }
 

@@ -158,9 +158,13 @@ export const BLOB_PIECES: PhysicalTable = {
   indexes: [],
 }
 
+/** A lease that has ended, of a row that is listed. */
+export const ENDED_LEASE = 1
+
 /**
  * Slow work that runs, or that another process can go on with. The sealed body says what, where and how far. `job` is the name of work that only one
- * process at a time may do, else null. `lease_until` is in milliseconds since 1970, and used only to sweep rows that no process renews.
+ * process at a time may do, else null. `lease_until` is in milliseconds since 1970: a row is leased as long as this and its body say so, because a copy of a
+ * vault, which is made without keys, ends the leases of the processes of its source.
  */
 export const MAINTENANCE: PhysicalTable = {
   name: 'maintenance',

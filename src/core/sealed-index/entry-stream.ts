@@ -9,6 +9,8 @@ export type Direction = 'up' | 'down'
 /** Returns the entries of blocks, in the order of their ids. */
 export type Fetch = (ids: readonly number[]) => Promise<readonly Segment[]>
 
+const NO_BLOCKS = new Float64Array(0)
+
 /** Where a stream is in one run. It is hungry when its next block must be fetched first. */
 class Cursor {
   /** The entry that it is at. */
@@ -25,28 +27,29 @@ class Cursor {
   /** The entries of the segment. */
   #from = 0
   #to = 0
-  /** Segments and blocks to come: an id is of one that must be fetched. */
-  readonly #rest: (Segment | number)[]
+  /** Segments to come, the next one last, and after them blocks that must be fetched. */
+  readonly #segments: Segment[] = []
+  #blocks: Float64Array = NO_BLOCKS
   readonly #isUp: boolean
 
-  constructor(parts: readonly (Segment | number)[], isUp: boolean) {
-    this.#rest = isUp ? [...parts].reverse() : [...parts]
+  constructor(part: Segment | Float64Array, isUp: boolean) {
+    if (part instanceof Float64Array) this.#blocks = part
+    else this.#segments.push(part)
     this.#isUp = isUp
   }
 
   /** Takes the ids of at most so many blocks that come next. */
   hungryFor(most: number): number[] {
-    const ids: number[] = []
-    for (let id = this.#rest.at(-1); typeof id === 'number' && ids.length < most; id = this.#rest.at(-1)) {
-      ids.push(id)
-      this.#rest.pop()
-    }
-    return ids
+    const blocks = this.#blocks
+    const place = this.#isUp ? Math.min(most, blocks.length) : Math.max(0, blocks.length - most)
+    const [low, high] = [blocks.subarray(0, place), blocks.subarray(place)]
+    this.#blocks = this.#isUp ? high : low
+    return this.#isUp ? [...low] : [...high].reverse()
   }
 
   /** Takes the blocks of these ids. */
   feed(segments: readonly Segment[]): void {
-    for (const segment of segments.toReversed()) this.#rest.push(segment)
+    for (const segment of segments.toReversed()) this.#segments.push(segment)
   }
 
   /** Goes on to the next entry. Returns false if it is at the end of what it has. */
@@ -68,13 +71,12 @@ class Cursor {
 
   /** True if blocks are to come that must be fetched. */
   get isHungry(): boolean {
-    return this.#rest.length > 0
+    return this.#blocks.length > 0
   }
 
   #nextSegment(): Segment | undefined {
     this.#segment = undefined
-    for (let next = this.#rest.at(-1); typeof next === 'object'; next = this.#rest.at(-1)) {
-      this.#rest.pop()
+    for (let next = this.#segments.pop(); next !== undefined; next = this.#segments.pop()) {
       if (next.groups === 0) continue
       this.#segment = next
       this.keys = next.keys
@@ -108,12 +110,12 @@ export class EntryStream {
   readonly #heap: Cursor[] = []
   #hungry: Cursor[] = []
 
-  /** `runs` has the parts of each run in the order of their keys: segments, and ids of blocks, which are cut to a range. */
-  constructor(runs: readonly (readonly (Segment | number)[])[], direction: Direction = 'up', range: KeyRange = {}) {
+  /** Each part is a segment, or the ids of the blocks of a run in the order of their keys, which are cut to a range. */
+  constructor(parts: readonly (Segment | Float64Array)[], direction: Direction, range: KeyRange) {
     this.#range = range
     const isUp = direction === 'up'
     this.#sign = isUp ? 1 : -1
-    for (const parts of runs) this.#advance(new Cursor(parts, isUp))
+    for (const part of parts) this.#advance(new Cursor(part, isUp))
   }
 
   /** True if `fetch` comes first. */

@@ -53,7 +53,8 @@ export function totalInside(
 /** Returns the blocks of a span that may have keys of other ranges: at most two, unless one key fills many blocks. */
 function edgesOf({ from, to, insideFrom, insideTo }: BlockSpan): number[] {
   const edges: number[] = []
-  for (let block = from; block < to; block++) if (block < insideFrom || block >= insideTo) edges.push(block)
+  for (let block = from; block < Math.min(to, insideFrom); block++) edges.push(block)
+  for (let block = insideTo; block < to; block++) edges.push(block)
   return edges
 }
 
@@ -100,10 +101,10 @@ export function blocksIn(runs: readonly BlockRun[], ranges: readonly KeyRange[])
 
 /** Returns the entries of a range in order, before a block was fetched. */
 export function streamOf({ segments, runs }: IndexView, range: KeyRange, direction: Direction): EntryStream {
-  const parts: (Segment | number)[][] = segments.map((segment) => [segmentIn(segment, range)])
+  const parts: (Segment | Float64Array)[] = segments.map((segment) => segmentIn(segment, range))
   for (const run of runs) {
     const { from, to } = spanOf(run, range)
-    parts.push([...run.ids.subarray(from, to)])
+    parts.push(run.ids.subarray(from, to))
   }
   return new EntryStream(parts, direction, range)
 }

@@ -15,8 +15,8 @@ import { INDEX_BLOCKS, INDEX_RUNS } from '../schema/system-tables.ts'
 import { sealEntries } from '../sealing/envelope.ts'
 import { append, at, required } from '../util/lists.ts'
 import { slabItem } from '../util/memory.ts'
-import { EntryStream } from './entry-stream.ts'
 import { type HeadCache, type IndexRows, readBlocks, type StoredHead } from './index-rows.ts'
+import { streamOf, viewOf } from './index-view.ts'
 
 /** The dependencies of merges. */
 export interface MergePorts extends IndexRows {
@@ -131,7 +131,7 @@ async function writeRun(
 ): Promise<NewRow> {
   const { objectId, hasSums } = draft.index
   const { blockBytes } = ports.sizes ?? SIZES
-  const stream = new EntryStream(heads.map((head) => partsOf(head, objectId)))
+  const stream = streamOf(viewOf(objectId, heads), {}, 'up')
   const writer = new BlockWriter(hasSums, blockBytes)
   const fetch = (ids: readonly number[]): Promise<Segment[]> => readBlocks(ports, ids)
   let entries = 0
@@ -155,13 +155,6 @@ async function writeRun(
     return headRow(ports, draft, writeSmallRun(objectId, rest[0]?.content ?? new Uint8Array(blockBytes)))
   await storeBlocks(ports, draft, rest)
   return headRow(ports, draft, writeRunHead(objectId, { blocks: draft.blocks, lastKey: writer.lastKey, hasSums }))
-}
-
-/** Returns what a head has of an index, as segments and ids of blocks. */
-function partsOf(head: StoredHead, index: number): readonly (Segment | number)[] {
-  if (head.kind === 'run') return [...head.run.ids]
-  const segment = head.kind === 'small' ? head.segment : head.kind === 'delta' ? head.segments.get(index) : undefined
-  return segment === undefined ? [] : [segment]
 }
 
 function headRow({ keys }: MergePorts, { id, index }: RunDraft, content: Uint8Array): NewRow {

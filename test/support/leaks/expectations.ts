@@ -65,7 +65,7 @@ function memberOf(part: unknown, name: string): unknown {
 }
 
 function levelIn(options: unknown): Redaction {
-  // The vault accepted it, so it is one. Over HTTP an empty text stands for no level.
+  // The vault accepted it, so it is one; over HTTP an empty text asks for nothing.
   return (memberOf(options, 'redaction') as Redaction | undefined) || 'DEFAULT'
 }
 

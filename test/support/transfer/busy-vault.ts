@@ -72,6 +72,8 @@ export async function rowsOf(storage: StorageHandle): Promise<ReadonlyMap<string
   return storage.snapshot(async (snapshot) => {
     const found = new Map<string, readonly Row[]>()
     for (const { name } of snapshot.tables) {
+      // The processes that have the vault open have not opened its copy.
+      if (name === 'openings') continue
       const rows = await snapshot.find(name, { kind: 'all' }, { order: 'asc', limit: 1_000_000 })
       found.set(
         name,

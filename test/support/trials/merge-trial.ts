@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
 import { builtProcess } from '../cli/built-command.ts'
 import { INDEXED_RULES, INDEXED_TABLES, insertPeople, wrongTables } from '../indexes/indexed-people.ts'
@@ -45,7 +44,7 @@ export async function runMergeKills({
   kills: wanted,
 }: MergeTrial & { readonly address: StorageAddress; readonly kills: number }): Promise<MergeReport> {
   const random = randomFor(seed)
-  await onStorage(address, async (storage) => insertPeople(await openIndexed(storage, 0), random))
+  await onVault(address, 0, (vault) => insertPeople(vault, random))
   const failures: string[] = []
   let [kills, writes, orphaned] = [0, 0, 0]
   for (let round = 0; kills < wanted && failures.length < MAX_FAILURES; round++) {
@@ -74,7 +73,7 @@ export async function runMergeKills({
     }
     await Promise.all(children.map(({ gone }) => gone))
     writes += ledgers.reduce((sum, ledger) => sum + doneIn(ledger), 0)
-    const { wrong, hasOrphans } = await onStorage(address, (storage) => lookAt(storage, aheadMs + LEASE_MS / 2))
+    const { wrong, hasOrphans } = await onVault(address, aheadMs + LEASE_MS / 2, lookAt)
     failures.push(...wrong.map((finding) => `round ${round}: ${finding}`))
     if (hasOrphans) orphaned++
   }
@@ -90,7 +89,7 @@ export async function runMergePowerLoss({
   let orphaned = 0
   const check = async (filename: string): Promise<string[]> => {
     try {
-      const { wrong, hasOrphans } = await onStorage({ engine: 'sqlite', filename }, (storage) => lookAt(storage, LEASE_MS))
+      const { wrong, hasOrphans } = await onVault({ engine: 'sqlite', filename }, LEASE_MS, lookAt)
       if (hasOrphans) orphaned++
       return wrong
     } catch (error) {
@@ -101,30 +100,26 @@ export async function runMergePowerLoss({
   return { ...report, orphaned }
 }
 
-async function onStorage<T>(address: StorageAddress, work: (storage: StorageHandle) => Promise<T>): Promise<T> {
-  const storage = openStorage(address)
+/** Opens a vault for some work, and closes it: a job that merges would stay leased, because the clock goes by rounds. */
+async function onVault<T>(address: StorageAddress, aheadMs: number, work: (vault: LooseVault) => Promise<T>): Promise<T> {
+  const vault = await openLoose(openStorage(address), INDEXED_TABLES, {
+    rules: INDEXED_RULES,
+    clock: { ms: START_MS + aheadMs },
+  })
   try {
-    return await work(storage)
+    return await work(vault)
   } finally {
-    await storage.close()
+    await vault.vault.close()
   }
 }
 
-function openIndexed(storage: StorageHandle, aheadMs: number): Promise<LooseVault> {
-  return openLoose(storage, INDEXED_TABLES, { rules: INDEXED_RULES, clock: { ms: START_MS + aheadMs } })
-}
-
 /** Returns whether merges left blocks; what indexes say that records do not, or the other way round; and after a compaction, what is left of merges that never ended. */
-async function lookAt(
-  storage: StorageHandle,
-  aheadMs: number,
-): Promise<{ readonly wrong: string[]; readonly hasOrphans: boolean }> {
-  const vault = await openIndexed(storage, aheadMs)
-  const hasOrphans = (await partsOf(storage)).orphans > 0
+async function lookAt(vault: LooseVault): Promise<{ readonly wrong: string[]; readonly hasOrphans: boolean }> {
+  const hasOrphans = (await partsOf(vault)).orphans > 0
   const wrong = (await wrongTables(vault)).map((name) => `the indexes of ${name} are wrong`)
   await vault.vault.compact()
   wrong.push(...(await wrongTables(vault)).map((name) => `the indexes of ${name} are wrong after a compaction`))
-  const { orphans, runs, spaces } = await partsOf(storage)
+  const { orphans, runs, spaces } = await partsOf(vault)
   if (orphans > 0) wrong.push(`${orphans} blocks belong to no run`)
   if (spaces.has(CLAIMED)) wrong.push('a claim is left')
   if (spaces.size < runs) wrong.push('an index has more than one run')
@@ -132,11 +127,11 @@ async function lookAt(
 }
 
 /** Returns what the indexes have: runs, the spaces of these, and how many blocks belong to none, or to a claim. */
-async function partsOf(storage: StorageHandle) {
+async function partsOf({ storage }: LooseVault) {
   const page = { order: 'asc', limit: 100_000 } as const
   const runs = await storage.find(INDEX_RUNS.name, { kind: 'all' }, { ...page, columns: ['space'] })
   const blocks = await storage.find(INDEX_BLOCKS.name, { kind: 'all' }, { ...page, columns: ['run'] })
-  const heads = new Set(runs.filter(({ space }) => space !== CLAIMED).map(({ id }) => id))
+  const heads = new Set(runs.filter(({ space }) => Number(space) !== CLAIMED).map(({ id }) => id))
   const orphans = blocks.filter(({ run }) => !heads.has(Number(run))).length
-  return { orphans, runs: runs.length, spaces: new Set(runs.map(({ space }) => space)) }
+  return { orphans, runs: runs.length, spaces: new Set(runs.map(({ space }) => Number(space))) }
 }
