@@ -2,6 +2,7 @@
 import { longestHold } from '../../benchmarks/measuring/event-loop-watch.ts'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import { column, createVault, defineSchema, type Session, type Vault } from '../../src/index.ts'
+import { seededRandom } from '../support/random/seeded-random.ts'
 import { engineInTurn, onFresh, openPlaces } from '../support/storages/places.ts'
 import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
 import type { Law } from './law.ts'
@@ -15,6 +16,8 @@ const FULL = 10
  * took 400 and more.
  */
 const MAX_HOLD = 200
+/** The same of merges of indexes, which go on in the background. On a busy machine they take 23 to 34, and 57 the first time; merged at once, 200 and more. */
+const MAX_MERGE_HOLD = 80
 /** A hold can meet a collection of garbage, so the shortest of several counts. */
 const ROUNDS = 3
 
@@ -25,7 +28,10 @@ export const schema = defineSchema({
     name: column.string({ ...shown, token: 'random' }),
     size: column.integer(shown),
   },
-  indexed: { name: column.string({ ...shown, index: 'sealed' }), size: column.integer({ ...shown, index: 'sealed' }) },
+  indexed: {
+    size: column.integer({ ...shown, index: 'sealed' }),
+    note: column.string({ ...shown, index: { sealed: ['contains'] } }),
+  },
   docs: { json: column.json({ ...shown, searchable: true, token: 'deterministic' }) },
 })
 type Tables = (typeof schema)['tables']
@@ -60,6 +66,19 @@ const GO_ON = { continueOnError: true } as const
 
 /** Makes the input of a call, and returns the call. */
 type Call = (world: World) => (() => Promise<unknown>) | Promise<() => Promise<unknown>>
+
+/** Texts of so many letters have about as many entries. A delta is opened in one piece, so each has few. */
+const LETTERS = 300
+const COMMITS = 40
+
+/** Merges indexes. */
+export const compactsIndexes: Call = async ({ vault, session, round }) => {
+  const random = seededRandom(`loop-holds ${round}`)
+  const letters = () => Array.from({ length: LETTERS }, () => String.fromCharCode(97 + random.below(26))).join('')
+  const notes = Array.from({ length: ITEMS / COMMITS }, (_, size) => ({ fields: { size, note: letters() } }))
+  for (let commit = 0; commit < COMMITS; commit++) await session.insert('indexed', notes)
+  return () => vault.compact()
+}
 
 /** The calls, each with the largest input of its verb. */
 const CALLS: readonly Call[] = [
@@ -166,11 +185,7 @@ const CALLS: readonly Call[] = [
   ({ session, ids }) =>
     () =>
       session.delete('people', ids),
-  async ({ vault, session, round }) => {
-    const people = emails.map((email, index) => ({ fields: { name: `${email} ${index * round}`, size: index * 7919 } }))
-    for (let call = 0; call < 8; call++) await session.insert('indexed', people)
-    return () => vault.compact()
-  },
+  compactsIndexes,
 ]
 
 export const loopHolds: Law = {
@@ -203,7 +218,8 @@ export const loopHolds: Law = {
 export async function checkHold(vault: Vault<Tables>, call: Call): Promise<void> {
   const session = vault.as(OWNER)
   let shortest = Number.POSITIVE_INFINITY
-  for (let round = 1; round <= ROUNDS && shortest > MAX_HOLD / 2; round++) {
+  const max = call === compactsIndexes ? MAX_MERGE_HOLD : MAX_HOLD
+  for (let round = 1; round <= ROUNDS && shortest > max / 2; round++) {
     const people = emails.map((email) => ({ fields: fieldsOf(email) }))
     const { records } = await session.insert('people', people, { upsert: 'email', tokenization: true })
     const ids = records.map(({ id }) => id ?? '')
@@ -211,5 +227,5 @@ export async function checkHold(vault: Vault<Tables>, call: Call): Promise<void>
     const run = await call({ vault, session, ids, tokens, round })
     shortest = Math.min(shortest, (await longestHold(run)).cpu)
   }
-  if (shortest > MAX_HOLD) throw new Error(`${call} held the event loop for ${shortest} ms of CPU`)
+  if (shortest > max) throw new Error(`${call} held the event loop for ${shortest} ms of CPU`)
 }

@@ -6,6 +6,7 @@ import { isVaultError } from '../errors.ts'
 import { IndexChanges } from '../index-runs/delta.ts'
 import { sealErased } from '../index-runs/erased-rows.ts'
 import { indexKeys } from '../index-runs/trigrams.ts'
+import type { Pace } from '../pace/pace.ts'
 import type { Patch, Row, StorageReads } from '../ports/storage.ts'
 import { IS_INDEXED } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
@@ -47,15 +48,21 @@ export async function erasureOf(
   return { table: INDEX_RUNS.name, rows: [sealErased(barrier, required(id), table, unread)] }
 }
 
-/** Returns the changes of new records. */
-export function changesOfNew({ indexed }: Table, records: readonly Values[], ids: readonly number[]): IndexChanges {
+/** Returns the changes of new records. The trigrams of long texts take longer than all else of an insert, so that it takes turns at a pace. */
+export async function changesOfNew(
+  { indexed }: Table,
+  { records, ids }: { readonly records: readonly Values[]; readonly ids: readonly number[] },
+  pace: Pick<Pace, 'worked'> | undefined,
+): Promise<IndexChanges> {
   const changes = new IndexChanges()
-  for (const { column, index } of indexed) {
-    const { type, position } = column
-    for (let row = 0; row < ids.length; row++) {
-      const keys = indexKeys(index.kind, type, records[row]?.[position] ?? null)
+  for (let row = 0; row < ids.length; row++) {
+    let bytes = 0
+    for (const { column, index } of indexed) {
+      const keys = indexKeys(index.kind, column.type, records[row]?.[column.position] ?? null)
       changes.add(index.objectId, keys, at(ids, row), index.kind)
+      bytes += keys.length
     }
+    await pace?.worked(bytes)
   }
   return changes
 }

@@ -130,7 +130,9 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, given:
     { table: table.physical.name, rows },
     { table: TRANSIENTS.name, rows: transients },
     { table: TOKENS.name, rows: rowsOf(tokens) },
-    ...(table.indexed.length === 0 ? [] : await deltaOf(storage, context, table, changesOfNew(table, records, ids))),
+    ...(table.indexed.length === 0
+      ? []
+      : await deltaOf(storage, context, table, await changesOfNew(table, { records, ids }, pace))),
   ]
   const { ring } = context.barrier
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)

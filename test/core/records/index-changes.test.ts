@@ -1,8 +1,10 @@
 /** What writes store in sealed indexes: with each record, exactly the key of each of its values, whatever writes it. */
 import { describe, expect, it } from 'vitest'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { INDEX_RUNS, SUBJECT_KEYS } from '../../../src/core/schema/system-tables.ts'
+import { column } from '../../../src/index.ts'
 import {
   countDeltas,
   INDEXED_RULES,
@@ -178,4 +180,23 @@ describe('a write', () => {
     expect([...(await storedKeys(again, 'people'))]).toEqual(kept)
     expect(kept).toHaveLength(22)
   })
+})
+
+it('take turns of the event loop while trigrams of long texts are made', async () => {
+  const random = seededRandom('turns')
+  const text = String.fromCharCode(...Array.from({ length: 4000 }, () => 97 + random.below(26)))
+  const records = Array.from({ length: 100 }, (_, n) => ({ fields: { text: text.slice(n) } }))
+  const turnsOf = async (index: false | { sealed: ['contains'] }): Promise<number> => {
+    let turns = 0
+    const scheduler = { yield: async () => void turns++ }
+    const { session } = await openLoose(
+      memoryStorage(),
+      { notes: { text: column.string({ index }) } },
+      { scheduler, audit: 'off' },
+    )
+    turns = 0
+    await session.insert('notes', records)
+    return turns
+  }
+  expect((await turnsOf({ sealed: ['contains'] })) - (await turnsOf(false))).toBeGreaterThan(2)
 })

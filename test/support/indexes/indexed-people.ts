@@ -186,10 +186,14 @@ export function randomPerson(random: SeededRandom): Cells {
   )
 }
 
-/** Inserts as many people as it takes for an index to have blocks. */
+/** Inserts as many people, with names and ages that differ, as it takes for indexes to have several blocks. */
 export async function insertPeople({ session }: LooseVault, random: SeededRandom): Promise<void> {
-  const people = () => Array.from({ length: 1000 }, () => ({ fields: randomPerson(random) }))
-  for (let call = 0; call < 2; call++) await session.insert('people', people())
+  for (let call = 0; call < 2; call++) {
+    const people = Array.from({ length: 1000 }, (_, n) => ({
+      fields: { ...randomPerson(random), name: `${random.below(2 ** 32)} of ${call} ${n}`, age: random.below(2 ** 32) },
+    }))
+    await session.insert('people', people)
+  }
 }
 
 /** The writes, by name. Each changes records in another way; those that are refused change nothing. */
