@@ -21,6 +21,8 @@ export const ROW_BYTES = 6
 const WENT = 0x80
 /** In place of the length of a key: two bytes of how many keys of TRIGRAM_BYTES follow, all of one row. */
 const TRIGRAMS = 0x7f
+/** Bytes of the changes of a delta, but for its last record. Readers and merges open a delta in one piece, which takes some 10 ms of CPU for as many trigrams. */
+export const DELTA_BYTES = 65_536
 /** Bytes of the first buffer of a part. Most are of one row. */
 const FIRST_BYTES = 96
 
@@ -28,7 +30,7 @@ const FIRST_BYTES = 96
 const SMALL_STEP = 512
 const LARGE_STEP = 4096
 
-/** What one write changes in the indexes of a table. */
+/** What is changed in the indexes of a table, by one delta. */
 export class IndexChanges {
   readonly #parts = new Map<number, { readonly entries: ByteWriter; count: number }>()
   #hasTrigrams = false
@@ -46,6 +48,13 @@ export class IndexChanges {
   /** True if some keys are of trigrams, whose number is about the length of the text. */
   get hasTrigrams(): boolean {
     return this.#hasTrigrams
+  }
+
+  /** Bytes of the changes. */
+  get bytes(): number {
+    let bytes = 0
+    for (const { entries } of this.#parts.values()) bytes += entries.length
+    return bytes
   }
 
   /** Number of changes. */
@@ -87,6 +96,15 @@ export class IndexChanges {
     writeRow(entries, row)
     part.count += count
   }
+}
+
+/** Returns the last of some changes, which become a delta each, or new ones where that is full. */
+export function roomIn(deltas: IndexChanges[]): IndexChanges {
+  const last = deltas.at(-1)
+  if (last !== undefined && last.bytes < DELTA_BYTES) return last
+  const next = new IndexChanges()
+  deltas.push(next)
+  return next
 }
 
 /** Writes a row id in ROW_BYTES. */

@@ -3,7 +3,7 @@ import type { Barrier } from '../barrier/barrier.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { isVaultError } from '../errors.ts'
-import { IndexChanges } from '../index-runs/delta.ts'
+import { type IndexChanges, roomIn } from '../index-runs/delta.ts'
 import { sealErased } from '../index-runs/erased-rows.ts'
 import { indexKeys } from '../index-runs/trigrams.ts'
 import type { Pace } from '../pace/pace.ts'
@@ -21,16 +21,15 @@ interface Indexing {
   readonly indexNotes: IndexNotes
 }
 
-/** Returns the batch to store with a write; none if it changes nothing in an index. */
+/** Returns the batches to store with a write, one for each of its changes. */
 export async function deltaOf(
   storage: Pick<StorageReads, 'reserveIds'>,
   { barrier: to, indexNotes: notes }: Indexing,
   table: Table,
-  changes: IndexChanges,
+  changes: readonly IndexChanges[],
 ): Promise<readonly DeltaBatch[]> {
-  if (changes.length === 0) return []
-  const [id] = await storage.reserveIds(INDEX_RUNS.name, 1)
-  return [new DeltaBatch({ to, table, id: required(id), changes: [changes], notes })]
+  const ids = changes.length === 0 ? [] : await storage.reserveIds(INDEX_RUNS.name, changes.length)
+  return changes.map((one, position) => new DeltaBatch({ to, table, id: at(ids, position), changes: [one], notes }))
 }
 
 /**
@@ -53,13 +52,13 @@ export async function changesOfNew(
   { indexed }: Table,
   { records, ids }: { readonly records: readonly Values[]; readonly ids: readonly number[] },
   pace: Pick<Pace, 'worked'> | undefined,
-): Promise<IndexChanges> {
-  const changes = new IndexChanges()
+): Promise<readonly IndexChanges[]> {
+  const changes: IndexChanges[] = []
   for (let row = 0; row < ids.length; row++) {
     let bytes = 0
     for (const { column, index } of indexed) {
       const keys = indexKeys(index.kind, column.type, records[row]?.[column.position] ?? null)
-      changes.add(index.objectId, keys, at(ids, row), index.kind)
+      roomIn(changes).add(index.objectId, keys, at(ids, row), index.kind)
       bytes += keys.length
     }
     await pace?.worked(bytes)
@@ -69,7 +68,7 @@ export async function changesOfNew(
 
 /** The changes of records that are written over rows. */
 export class OverwrittenKeys {
-  readonly changes = new IndexChanges()
+  readonly changes: IndexChanges[] = []
   readonly #table: Table
   readonly #rows: readonly Row[]
   readonly #records: readonly Values[]
@@ -92,9 +91,9 @@ export class OverwrittenKeys {
       if (value === undefined) continue
       if (row[index.cell] === IS_INDEXED) {
         const old = indexKeys(index.kind, column.type, cursor.value(column))
-        this.changes.remove(index.objectId, old, row.id, index.kind)
+        roomIn(this.changes).remove(index.objectId, old, row.id, index.kind)
       } else this.#marksSome = true
-      this.changes.add(index.objectId, indexKeys(index.kind, column.type, value), row.id, index.kind)
+      roomIn(this.changes).add(index.objectId, indexKeys(index.kind, column.type, value), row.id, index.kind)
     }
   }
 
@@ -116,8 +115,8 @@ export function changesOfDeleted(
   barrier: Barrier,
   table: Table,
   rows: readonly Row[],
-): { readonly changes: IndexChanges; readonly unread: readonly number[] } {
-  const changes = new IndexChanges()
+): { readonly changes: readonly IndexChanges[]; readonly unread: readonly number[] } {
+  const changes: IndexChanges[] = []
   const unread: number[] = []
   const cursor = openRows(barrier, table, rows)
   for (const [position, row] of rows.entries()) {
@@ -127,7 +126,7 @@ export function changesOfDeleted(
     }
     for (const { column, index } of table.indexed) {
       if (row[index.cell] !== IS_INDEXED) continue
-      changes.remove(index.objectId, indexKeys(index.kind, column.type, cursor.value(column)), row.id, index.kind)
+      roomIn(changes).remove(index.objectId, indexKeys(index.kind, column.type, cursor.value(column)), row.id, index.kind)
     }
   }
   return { changes, unread }

@@ -1,5 +1,5 @@
 /** What a change of the schema does with sealed indexes: who knows of one while it begins or ends, and what its fill stores. */
-import { IndexChanges } from '../index-runs/delta.ts'
+import { type IndexChanges, roomIn } from '../index-runs/delta.ts'
 import { indexKeys } from '../index-runs/trigrams.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { deltaOf } from '../records/index-changes.ts'
@@ -54,7 +54,8 @@ export async function storeKeys(
   table: Table,
   rows: readonly { readonly id: number; readonly keys?: readonly NewKeys[] }[],
 ): Promise<void> {
-  const changes = new IndexChanges()
-  for (const { id, keys: all = [] } of rows) for (const { index, keys } of all) changes.add(index.objectId, keys, id, index.kind)
+  const changes: IndexChanges[] = []
+  for (const { id, keys: all = [] } of rows)
+    for (const { index, keys } of all) roomIn(changes).add(index.objectId, keys, id, index.kind)
   await insertInOrder(storage, await deltaOf(storage, indexing, table, changes))
 }

@@ -1,9 +1,9 @@
 /** What a write changes in the sealed indexes of a table, as a batch that is stored with it. */
-import { type IndexChanges, sealDelta } from '../index-runs/delta.ts'
+import { DELTA_BYTES, type IndexChanges, sealDelta } from '../index-runs/delta.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { NewRow } from '../ports/storage.ts'
 import { INDEX_RUNS } from '../schema/system-tables.ts'
-import { at, groupBy } from '../util/lists.ts'
+import { groupBy } from '../util/lists.ts'
 import type { Batch } from './unit-of-work.ts'
 
 /** What writers say of what they store in sealed indexes, to those who merge it. Nothing is waited for, and what is rolled back may be noted too. */
@@ -17,7 +17,7 @@ export interface IndexNotes {
 /** Takes what writers say where no one merges: what they store is found later. */
 export const UNNOTED: IndexNotes = { noteDelta() {}, noteErased() {} }
 
-/** The changes of a write, and the row that it has for them. */
+/** Changes of a write, and the row that it has for them. */
 export interface DeltaInput {
   /** The keys of now: what waits for a commit is sealed with those of then. */
   readonly to: { readonly ring: KeyRing; readonly vault: Uint8Array }
@@ -49,13 +49,20 @@ export class DeltaBatch implements Batch {
   }
 }
 
-/** Returns one batch for each table of records, with the changes of all of its batches. */
+/** Returns the changes of all batches, as one for each table of records where they are short. */
 export function joinDeltas(batches: readonly DeltaBatch[]): readonly DeltaBatch[] {
-  return Array.from(
-    groupBy(batches, ({ input }) => input.table.objectId),
-    ([, own]) => {
-      const changes = own.flatMap(({ input }) => input.changes)
-      return new DeltaBatch({ ...at(own, 0).input, changes })
-    },
-  )
+  const joined: DeltaInput[] = []
+  for (const [, own] of groupBy(batches, ({ input }) => input.table.objectId)) {
+    let room = 0
+    for (const { input } of own) {
+      const bytes = input.changes.reduce((sum, changes) => sum + changes.bytes, 0)
+      const last = joined.at(-1)
+      if (last === undefined || room < bytes) {
+        joined.push(input)
+        room = DELTA_BYTES
+      } else joined[joined.length - 1] = { ...last, changes: [...last.changes, ...input.changes] }
+      room -= bytes
+    }
+  }
+  return joined.map((input) => new DeltaBatch(input))
 }

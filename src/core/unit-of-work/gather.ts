@@ -213,7 +213,7 @@ function haveRowsOf(batches: readonly Batch[], error: unknown): boolean {
   return batches.some(({ table, rows }) => table === detail?.table && rows.length > 0)
 }
 
-/** Returns the rows of all inserts, one batch for each table, in the order in which the tables first occur, and one delta for each table of records. */
+/** Returns the rows of all inserts, one batch for each table, in the order in which the tables first occur, and as few deltas for each table of records as hold theirs. */
 export function mergeBatches(inserts: readonly { readonly batches: readonly Batch[] }[]): Batch[] {
   const [only] = inserts
   if (only !== undefined && inserts.length === 1) return [...only.batches]
@@ -234,7 +234,7 @@ export function mergeBatches(inserts: readonly { readonly batches: readonly Batc
   return [...[...tables].map(([table, rows]) => ({ table, rows })), ...joinDeltas(deltas)]
 }
 
-/** Returns the number of rows, without those of deltas: they are not sealed yet, and become one. */
+/** Returns the number of rows, without those of deltas: they are not sealed yet, and become few. */
 function countRows(batches: readonly Batch[]): number {
   return batches.reduce((sum, batch) => (batch instanceof DeltaBatch ? sum : sum + batch.rows.length), 0)
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
+import { DELTA_BYTES } from '../../../src/core/index-runs/delta.ts'
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { INDEX_RUNS, SUBJECT_KEYS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
@@ -129,6 +130,24 @@ describe('a write', () => {
     forgets = true
     await WRITES[name]?.(world)
     expect(await wrongTables(world.vault)).toEqual(['people'])
+  })
+
+  it.each(['alone', 'together'])('of long texts has several deltas, none of which is long to open: %s', async (how) => {
+    const { vault, random } = await openWorld(engine.fresh().open(), 'long')
+    const letters = String.fromCharCode(...Array.from({ length: 3000 }, () => 97 + random.below(26)))
+    const people = Array.from({ length: 60 }, (_, n) => ({ fields: { name: `${n} ${letters}` } }))
+    const { session, storage } = vault
+    if (how === 'alone') await session.insert('people', people)
+    else await Promise.all(people.map(({ fields }) => session.insertOne('people', fields)))
+    const { records } = await session.get('people', { limit: 1 })
+    await session.updateOne('people', records[0]?.id ?? '', { name: letters })
+    expect(await wrongTables(vault)).toEqual([])
+    const rows = await storage.find(INDEX_RUNS.name, { kind: 'all' }, { order: 'asc', limit: 1000, columns: ['body'] })
+    const sizes = rows.map(({ body }) => (body as Uint8Array).length)
+    // One record has three bytes of a trigram for each character, and its delta is padded.
+    expect(Math.max(...sizes)).toBeLessThan(DELTA_BYTES + 3 * 3100 + 4096 + 200)
+    expect(sizes.filter((size) => size > DELTA_BYTES / 2).length).toBeGreaterThan(5)
+    expect(sizes.length).toBeLessThan(15)
   })
 
   it('of a process that leaves out columns keeps their indexes', async () => {
