@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { summaryLine } from './test/support/reporting/summary-line.ts'
 
-/** Files that change what their process has for all (a global, a module or its samples, flags of the engine), or measure it: its memory, its open resources, how long its turns are. */
+/** Files that change what their process has for all (timers, a global, a module or its samples, flags of the engine), or measure it: its memory, its open resources, how long its turns are. */
 const MEASURED =
-  'multipart-memory node-edge many-epochs wasm checked-swizzle plain-swizzle key-memory clamd-failures conformance-detects-faults harness loop-holds steady-memory file-memory'
+  'issuer-keys service-keys multipart-memory node-edge many-epochs wasm checked-swizzle plain-swizzle key-memory clamd-failures conformance-detects-faults harness loop-holds steady-memory file-memory'
 /** Files that keep compilers, a browser or an engine in WebAssembly: their memory is not for the files after them. */
 const LARGE = 'pglite-conformance architecture how-to example-types exported-names hovers scale schema-library'
 const APART = `test/**/{${[...MEASURED.split(' '), ...LARGE.split(' ')].join(',')}}.test.ts`
