@@ -99,7 +99,7 @@ export class IndexChanges {
 }
 
 /** Returns the last of some changes, which become a delta each, or new ones where that is full. */
-export function roomIn(deltas: IndexChanges[]): IndexChanges {
+export function notFull(deltas: IndexChanges[]): IndexChanges {
   const last = deltas.at(-1)
   if (last !== undefined && last.bytes < DELTA_BYTES) return last
   const next = new IndexChanges()

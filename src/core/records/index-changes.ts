@@ -3,7 +3,7 @@ import type { Barrier } from '../barrier/barrier.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { isVaultError } from '../errors.ts'
-import { type IndexChanges, roomIn } from '../index-runs/delta.ts'
+import { type IndexChanges, notFull } from '../index-runs/delta.ts'
 import { sealErased } from '../index-runs/erased-rows.ts'
 import { indexKeys } from '../index-runs/trigrams.ts'
 import type { Pace } from '../pace/pace.ts'
@@ -58,7 +58,7 @@ export async function changesOfNew(
     let bytes = 0
     for (const { column, index } of indexed) {
       const keys = indexKeys(index.kind, column.type, records[row]?.[column.position] ?? null)
-      roomIn(changes).add(index.objectId, keys, at(ids, row), index.kind)
+      notFull(changes).add(index.objectId, keys, at(ids, row), index.kind)
       bytes += keys.length
     }
     await pace?.worked(bytes)
@@ -91,9 +91,9 @@ export class OverwrittenKeys {
       if (value === undefined) continue
       if (row[index.cell] === IS_INDEXED) {
         const old = indexKeys(index.kind, column.type, cursor.value(column))
-        roomIn(this.changes).remove(index.objectId, old, row.id, index.kind)
+        notFull(this.changes).remove(index.objectId, old, row.id, index.kind)
       } else this.#marksSome = true
-      roomIn(this.changes).add(index.objectId, indexKeys(index.kind, column.type, value), row.id, index.kind)
+      notFull(this.changes).add(index.objectId, indexKeys(index.kind, column.type, value), row.id, index.kind)
     }
   }
 
@@ -126,7 +126,7 @@ export function changesOfDeleted(
     }
     for (const { column, index } of table.indexed) {
       if (row[index.cell] !== IS_INDEXED) continue
-      roomIn(changes).remove(index.objectId, indexKeys(index.kind, column.type, cursor.value(column)), row.id, index.kind)
+      notFull(changes).remove(index.objectId, indexKeys(index.kind, column.type, cursor.value(column)), row.id, index.kind)
     }
   }
   return { changes, unread }

@@ -1,5 +1,5 @@
 /** What a change of the schema does with sealed indexes: who knows of one while it begins or ends, and what its fill stores. */
-import { type IndexChanges, roomIn } from '../index-runs/delta.ts'
+import { type IndexChanges, notFull } from '../index-runs/delta.ts'
 import { indexKeys } from '../index-runs/trigrams.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { deltaOf } from '../records/index-changes.ts'
@@ -56,6 +56,6 @@ export async function storeKeys(
 ): Promise<void> {
   const changes: IndexChanges[] = []
   for (const { id, keys: all = [] } of rows)
-    for (const { index, keys } of all) roomIn(changes).add(index.objectId, keys, id, index.kind)
+    for (const { index, keys } of all) notFull(changes).add(index.objectId, keys, id, index.kind)
   await insertInOrder(storage, await deltaOf(storage, indexing, table, changes))
 }

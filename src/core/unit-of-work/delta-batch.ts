@@ -53,15 +53,15 @@ export class DeltaBatch implements Batch {
 export function joinDeltas(batches: readonly DeltaBatch[]): readonly DeltaBatch[] {
   const joined: DeltaInput[] = []
   for (const [, own] of groupBy(batches, ({ input }) => input.table.objectId)) {
-    let room = 0
+    let left = 0
     for (const { input } of own) {
       const bytes = input.changes.reduce((sum, changes) => sum + changes.bytes, 0)
       const last = joined.at(-1)
-      if (last === undefined || room < bytes) {
+      if (last === undefined || left < bytes) {
         joined.push(input)
-        room = DELTA_BYTES
+        left = DELTA_BYTES
       } else joined[joined.length - 1] = { ...last, changes: [...last.changes, ...input.changes] }
-      room -= bytes
+      left -= bytes
     }
   }
   return joined.map((input) => new DeltaBatch(input))
