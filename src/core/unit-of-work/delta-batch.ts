@@ -3,7 +3,7 @@ import { DELTA_BYTES, type IndexChanges, sealDelta } from '../index-runs/delta.t
 import type { KeyRing } from '../ports/crypto.ts'
 import type { NewRow } from '../ports/storage.ts'
 import { INDEX_RUNS } from '../schema/system-tables.ts'
-import { groupBy } from '../util/lists.ts'
+import { append, groupBy, required } from '../util/lists.ts'
 import type { Batch } from './unit-of-work.ts'
 
 /** What writers say of what they store in sealed indexes, to those who merge it. Nothing is waited for, and what is rolled back may be noted too. */
@@ -51,18 +51,19 @@ export class DeltaBatch implements Batch {
 
 /** Returns the changes of all batches, as one for each table of records where they are short. */
 export function joinDeltas(batches: readonly DeltaBatch[]): readonly DeltaBatch[] {
-  const joined: DeltaInput[] = []
+  const joined: { readonly input: DeltaInput; readonly changes: IndexChanges[] }[] = []
   for (const [, own] of groupBy(batches, ({ input }) => input.table.objectId)) {
-    let left = 0
+    // The first of a table begins a delta.
+    let left = -1
     for (const { input } of own) {
       const bytes = input.changes.reduce((sum, changes) => sum + changes.bytes, 0)
-      const last = joined.at(-1)
-      if (last === undefined || left < bytes) {
-        joined.push(input)
+      if (left < bytes) {
+        joined.push({ input, changes: [] })
         left = DELTA_BYTES
-      } else joined[joined.length - 1] = { ...last, changes: [...last.changes, ...input.changes] }
+      }
+      append(required(joined.at(-1)).changes, input.changes)
       left -= bytes
     }
   }
-  return joined.map((input) => new DeltaBatch(input))
+  return joined.map(({ input, changes }) => new DeltaBatch({ ...input, changes }))
 }
