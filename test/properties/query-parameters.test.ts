@@ -23,7 +23,7 @@ import { vaultDialect } from '../support/sql/vault-dialect.ts'
 import { withoutPlace, withParameters } from '../support/sql/with-parameters.ts'
 
 const SEED = 'query parameters 1'
-const FIXTURES = 60
+const FIXTURES = 25
 const QUERIES = 20
 
 /** The plan and the names of a query, or its error without its position. Forms are kept by layout, and a new one has none. */

@@ -16,7 +16,7 @@ const inMemory: OpenSubject = (fixture) => openFixture(fixture, memoryStorage())
 describe('the comparison of engines', () => {
   const find = (open: OpenSubject, comparisons: number): Promise<Outcome> =>
     compareEngines({
-      ...{ random: seededRandom('faulty vaults'), open, referenceEngines: [sqliteReferenceEngine()] },
+      ...{ random: seededRandom('faults 3'), open, referenceEngines: [sqliteReferenceEngine()] },
       ...{ comparisons, queries: QUERIES, maxFaults: 2 },
     })
 

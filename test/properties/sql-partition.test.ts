@@ -14,7 +14,7 @@ itHolds(sqlPartition)
 describe('the check of partitions', () => {
   const inMemory: OpenSubject = (fixture) => openFixture(fixture, memoryStorage())
   const find = (open: OpenSubject): Promise<Outcome> =>
-    partition({ random: seededRandom('faulty'), open, fixtures: 40, conditions: CONDITIONS, depth: 1, maxFaults: 10 })
+    partition({ random: seededRandom('faulty'), open, fixtures: 15, conditions: CONDITIONS, depth: 1, maxFaults: 10 })
   const caught = ['the last record is dropped', 'OFFSET is ignored', 'unknown is treated as true'] as const
 
   it('passes for a correct vault', async () => {
