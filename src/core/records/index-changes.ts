@@ -56,9 +56,10 @@ export async function changesOfNew(
   const changes: IndexChanges[] = []
   for (let row = 0; row < ids.length; row++) {
     let bytes = 0
+    const delta = notFull(changes)
     for (const { column, index } of indexed) {
       const keys = indexKeys(index.kind, column.type, records[row]?.[column.position] ?? null)
-      notFull(changes).add(index.objectId, keys, at(ids, row), index.kind)
+      delta.add(index.objectId, keys, at(ids, row), index.kind)
       bytes += keys.length
     }
     await pace?.worked(bytes)

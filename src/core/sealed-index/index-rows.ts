@@ -202,6 +202,9 @@ async function openHeads({ storage, keys }: IndexRows, ids: readonly number[]): 
   return openRows(keys, 'run', ids, await storage.get(INDEX_RUNS.name, ids))
 }
 
+/** Blocks that are read at once, at most. */
+export const BLOCKS_AT_ONCE = 16
+
 /** Returns the entries of blocks, in order. Without a cache none are kept in memory. */
 export async function readBlocks({ storage, keys }: IndexRows, ids: readonly number[], cache?: HeadCache): Promise<Segment[]> {
   const found = new Map(ids.map((id) => [id, cache?.block(id)]))

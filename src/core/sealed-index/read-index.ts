@@ -6,7 +6,7 @@ import { totalOf, WholeSum } from '../index-runs/whole-sum.ts'
 import { createPace, type Pace } from '../pace/pace.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import type { Direction } from './entry-stream.ts'
-import { beginningAgain, type HeadCache, type IndexRows, readBlocks, readHeads } from './index-rows.ts'
+import { BLOCKS_AT_ONCE, beginningAgain, type HeadCache, type IndexRows, readBlocks, readHeads } from './index-rows.ts'
 import { type Bounds, blocksIn, boundsIn, type IndexView, streamOf, totalInside, viewOf } from './index-view.ts'
 import { createWalk, firstKeyOf, type KeyWalk, type Way } from './walk-keys.ts'
 
@@ -41,9 +41,6 @@ export interface IndexReaderPorts extends IndexRows {
   readonly clock: Clock
   readonly scheduler: Scheduler
 }
-
-/** Blocks that are read at once, at most. */
-const BLOCKS_AT_ONCE = 16
 
 /** Creates the reader of the indexes of a table. Columns of it with one object id have one index. */
 export function createIndexReader(ports: IndexReaderPorts, table: { readonly objectId: number }): IndexReader {

@@ -3,7 +3,7 @@ import { compareKeys, type KeyRange, keyAfter } from '../index-runs/order-key.ts
 import type { Pace } from '../pace/pace.ts'
 import { attempt } from '../util/attempt.ts'
 import type { Direction, EntryStream, Fetch } from './entry-stream.ts'
-import { BEGIN_AGAIN } from './index-rows.ts'
+import { BEGIN_AGAIN, BLOCKS_AT_ONCE } from './index-rows.ts'
 import { type IndexView, streamOf } from './index-view.ts'
 
 /** Rows with one key, rising. Of a key with many rows they can be some. */
@@ -38,9 +38,6 @@ export interface WalkedKeys extends Way {
   /** They rise and do not overlap. */
   readonly ranges: readonly KeyRange[]
 }
-
-/** Blocks that are read at once, at most. */
-const BLOCKS_AT_ONCE = 16
 
 /** Begins a walk. Blocks are opened as they are come to. */
 export function createWalk({ view, fetch, pace, ranges, direction, after }: WalkedKeys): KeyWalk {

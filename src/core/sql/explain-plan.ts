@@ -96,7 +96,7 @@ export function explainPlan(plan: Plan, idName: string, isKnown: IsKnown = () =>
     ...plan.steps.map((step) => explainSource(step.right, naming, explainStep(step, naming))),
   ]
   const { limit, offset } = plan.query
-  const terms = plan.strategy.kind === 'sorted' ? plan.strategy.order : []
+  const terms = strategy.kind === 'sorted' ? strategy.order : []
   const order = terms.map(({ ref, direction }) => `${nameOf(ref, naming)} ${direction}`)
   const explained = { sources, columns: explainColumns(naming), strategy: explainStrategy(strategy), order, limit, offset }
   const counted = hidden.size === 0 ? explained : { ...explained, hiddenColumns: hidden.size }

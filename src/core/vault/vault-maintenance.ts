@@ -5,7 +5,7 @@ import type { Jobs } from '../maintenance/jobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { CATALOG } from '../schema/system-tables.ts'
-import type { Verifying } from '../verification/check-records.ts'
+import { refreshSchema, type Verifying } from '../verification/check-records.ts'
 import { verifyRecords } from '../verification/verify-records.ts'
 import type { MergeWorker } from './merge-worker.ts'
 import type { OutsideCalls } from './outside-calls.ts'
@@ -32,7 +32,7 @@ export function createVaultMaintenance({
   whole,
   ...shared
 }: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'scanFiles' | 'verifyRecords' | 'compact'> {
-  const { storage, barrier, catalog, live } = shared
+  const { storage, barrier, live } = shared
   /** Returns the table of a name, or all. */
   const tablesOf = (name: string | undefined): readonly Table[] =>
     name === undefined ? [...live.layout.tables.values()] : [requireTable(live, name)]
@@ -52,7 +52,7 @@ export function createVaultMaintenance({
     verifyRecords: (given) =>
       outside.watch({ verb: 'Verify', given, others: ['table'] }, async (watch, { table }) => {
         // With a schema that another process has changed, sound records would have findings, and a table that is gone would be read.
-        if (!(await catalog.isCurrent(storage, catalog.keys.generation))) await catalog.reload(storage)
+        await refreshSchema(shared)
         const tables = tablesOf(table)
         const context = { ...shared, storage: whole, barrier: retryingBarrier(barrier) }
         return jobs.run({ kind: 'verifyRecords' }, watch, (job) => verifyRecords(context, tables, job))

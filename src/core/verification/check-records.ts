@@ -31,6 +31,11 @@ export function tableNow({ live }: Pick<Verifying, 'live'>, objectId: number): T
   return [...live.layout.tables.values()].find((table) => table.objectId === objectId)
 }
 
+/** Reads the catalog again if another process has changed it. */
+export async function refreshSchema({ catalog, storage }: Pick<Verifying, 'catalog' | 'storage'>): Promise<void> {
+  if (!(await catalog.isCurrent(storage, catalog.keys.generation))) await catalog.reload(storage)
+}
+
 /** Some rows of a table, opened. */
 export interface OpenedPage {
   readonly table: Table

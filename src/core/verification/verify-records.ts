@@ -11,7 +11,7 @@ import { groupBy, required } from '../util/lists.ts'
 import { assertNotAborted } from '../util/signal.ts'
 import { checkDuplicates, type UnindexedValues } from './check-duplicates.ts'
 import { checkIndexes } from './check-indexes.ts'
-import { checkFiles, openPage, tableNow, type Verifying } from './check-records.ts'
+import { checkFiles, openPage, refreshSchema, tableNow, type Verifying } from './check-records.ts'
 import { checkStoredTokens } from './check-stored-tokens.ts'
 import { RecordFindings, type RecordVerificationResult, type Suspicion } from './record-findings.ts'
 
@@ -41,8 +41,7 @@ export async function verifyRecords(
   let forgottenCount = 0
   for (const { objectId, physical } of tables) {
     // A table can be erased while those before it are verified.
-    const { catalog } = context
-    if (!(await catalog.isCurrent(storage, catalog.keys.generation))) await catalog.reload(storage)
+    await refreshSchema(context)
     const first = tableNow(context, objectId)
     if (first === undefined) continue
     const unindexed: UnindexedValues = new Map()
