@@ -1,4 +1,5 @@
 /** Walks of sealed indexes, and queries in their order, beside merges and rows that move. */
+
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
@@ -10,6 +11,7 @@ import { required } from '../../../src/core/util/lists.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema } from '../../../src/index.ts'
 import { filledIndex, keysOf, TABLE, writeDelta } from '../../laws/sealed-indexes.ts'
+import { INDEXES_ONLY } from '../../support/queries/read-costs.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -41,7 +43,6 @@ it('a query in the order of an index has each row once, where one moves and the 
     },
   }
   const schema = defineSchema({ things: { name: column.string({ redaction: 'PLAIN_TEXT', index: 'sealed' }) } })
-  const readCosts = { scannedRow: 1e9, foundRow: 0, entry: 0, anyUse: 0 }
   const keys = () => localKeys({ key: TEST_SECRET })
   const nameOf = (place: number) => `${1e6 + place}${'x'.repeat(50)}`
   const writer = await openVault({ ...SYSTEM_PORTS, id: 'v1', storage: stored, schema, keys: keys() })
@@ -53,7 +54,7 @@ it('a query in the order of an index has each row once, where one moves and the 
     [980, 3],
   ] as const) {
     const limits = { maxQueryRecords: 1000 }
-    const vault = await openVault({ ...SYSTEM_PORTS, id: 'v1', storage, schema, keys: keys(), readCosts, limits })
+    const vault = await openVault({ ...SYSTEM_PORTS, id: 'v1', storage, schema, keys: keys(), readCosts: INDEXES_ONLY, limits })
     let reads = 0
     atRead = async () => {
       if (++reads !== 3) return

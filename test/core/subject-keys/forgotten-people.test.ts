@@ -1,4 +1,5 @@
 /** A person whose key is destroyed: nothing of them opens, in no process, and reads go on as if their records were not there. */
+
 import { expect, it } from 'vitest'
 import { keyRingFactory, platformKeyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
@@ -11,6 +12,7 @@ import { TRUST_MS } from '../../../src/core/sealing/subject-keyring.ts'
 import { createKeyedStorage } from '../../../src/core/subject-keys/keyed-storage.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema } from '../../../src/index.ts'
+import { INDEXES_ONLY } from '../../support/queries/read-costs.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import {
   customerSchema,
@@ -111,7 +113,7 @@ it('is in no aggregate that a sealed index has, where the index still has the ke
   const raw = memoryStorage()
   const age = column.integer({ redaction: 'PLAIN_TEXT', index: 'sealed' })
   const schema = defineSchema({ people: { age } }, { subjects: { person: { table: 'people', ownKeys: true } } })
-  const ports = { ...SYSTEM_PORTS, id: 'v1', schema, keys, readCosts: { scannedRow: 1e9, foundRow: 0, entry: 0, anyUse: 0 } }
+  const ports = { ...SYSTEM_PORTS, id: 'v1', schema, keys, readCosts: INDEXES_ONLY }
   const vault = await openVault({ ...ports, storage: raw })
   await vault.as(OWNER).insert('people', [{ fields: { age: 50 } }, { fields: { age: 20 } }])
   await forgetRows(raw, [1])

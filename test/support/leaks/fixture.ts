@@ -1,20 +1,22 @@
 /** A vault full of canaries, one limited caller, and a record of everything that leaves it: results, errors, logs, spans, events, storage. */
+
 import { inspect } from 'node:util'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { Tracing } from '../../../src/core/ports/observability.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { type Caller, isVaultError } from '../../../src/index.ts'
 import { type RandomPolicy, randomCaller, randomPolicy, textOf } from '../policies/random-policies.ts'
+import { INDEXES_ONLY } from '../queries/read-costs.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { type LooseSession, openLoose } from '../vaults/open-untyped.ts'
 import { errorsOfBatch, itemsOfBatch } from './batch-requests.ts'
 import { type Canaries, type CanaryForm, createCanaries } from './canaries.ts'
 import { faultsOf } from './expectations.ts'
-import type { KnownValues, LeakRequest, ReadPage } from './known-values.ts'
+import { type KnownValues, type LeakRequest, notePage, type ReadPage } from './known-values.ts'
 import { type Apart, apartIn, type Model, readModel, type Sightings, sight, spelt } from './model.ts'
 import { createOracle, type Oracle } from './oracle.ts'
 import { auditOf, dumpOf, naming } from './outlets.ts'
-import { GRADES, INDEXES_ONLY, type LeakTable, REGIONS, randomTables, schemaOf } from './schemas.ts'
+import { GRADES, type LeakTable, REGIONS, randomTables, schemaOf } from './schemas.ts'
 import { inProcess, type Layer, type OpenTransport, senderOf, type Transport } from './send.ts'
 
 /** Options of a fixture: the way of its requests, and what negative controls change. */
@@ -170,8 +172,7 @@ async function stepOf(state: State, noise: string[], request: LeakRequest): Prom
   let answer: unknown
   try {
     answer = await state.transport.send(request)
-    const next: unknown = Object(answer).next
-    if (request.method === 'get' && typeof next === 'string') state.pages.push({ request, next })
+    notePage(state.pages, request, answer)
   } catch (error) {
     const text = inspect(error, { depth: 12, showHidden: true })
     noise.push(text)

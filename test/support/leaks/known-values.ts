@@ -24,6 +24,12 @@ export interface ReadPage {
   readonly next: string
 }
 
+/** Notes a read of records that others can follow. */
+export function notePage(pages: ReadPage[], request: LeakRequest, answer: unknown): void {
+  const next: unknown = Object(answer).next
+  if (request.method === 'get' && typeof next === 'string') pages.push({ request, next })
+}
+
 /** Tables, values, ids and tokens that requests may use. */
 export interface KnownValues {
   readonly tables: readonly LeakTable[]

@@ -1,17 +1,19 @@
 /** Two vaults with the same entropy and clock that differ only in what one caller may not see, and the caller's transcripts of both. */
+
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { Caller } from '../../../src/index.ts'
 import { type RandomPolicy, randomCaller, randomPolicy } from '../policies/random-policies.ts'
+import { INDEXES_ONLY } from '../queries/read-costs.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { type SharedEntropy, sharedEntropy } from '../random/shared-entropy.ts'
 import { type LooseSession, openLoose } from '../vaults/open-untyped.ts'
 import { errorsOfBatch } from './batch-requests.ts'
 import { type CanaryForm, freshValue } from './canaries.ts'
-import type { KnownValues, LeakRequest, ReadPage } from './known-values.ts'
+import { type KnownValues, type LeakRequest, notePage, type ReadPage } from './known-values.ts'
 import { createOracle, type Oracle } from './oracle.ts'
 import { type PairedRow, randomPairedRows } from './paired-rows.ts'
-import { INDEXES_ONLY, type LeakTable, randomTables, schemaOf, tokenKindOf } from './schemas.ts'
+import { type LeakTable, randomTables, schemaOf, tokenKindOf } from './schemas.ts'
 import { type Layer, type Send, senderOf } from './send.ts'
 
 /** What negative controls change: the real policy of the vaults, or a layer between the caller and them. */
@@ -177,8 +179,8 @@ export async function outcomeOf(send: Send, request: LeakRequest, noted: Noted =
   const { taken, pages } = noted
   try {
     const answer = await send(request)
+    notePage(pages, request, answer)
     const next: unknown = Object(answer).next
-    if (request.method === 'get' && typeof next === 'string') pages.push({ request, next })
     // A cursor of values is sealed, and no two are equal: what they say is compared by what they are used for.
     if (typeof next === 'string' && next.length > 22) Object(answer).next = 'a cursor'
     if (/^(insert|insertOne|update|updateOne|updateWhere|batch)$/.test(request.method)) taken.push(...tokensIn(answer))

@@ -4,6 +4,7 @@ import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { defineSchema } from '../../../src/index.ts'
+import { INDEXES_ONLY } from '../queries/read-costs.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { asLoose, type LooseRecord, type LooseSession } from '../vaults/open-untyped.ts'
 import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
@@ -55,7 +56,7 @@ export async function openFixture(fixture: Fixture, storage: StorageHandle): Pro
   const schema = defineSchema(schemaOf(fixture))
   const keys = localKeys({ key: TEST_SECRET })
   // Every other vault uses an index wherever there is one.
-  const costs = fixture.usesIndexes ? { readCosts: { scannedRow: 1e9, foundRow: 0, entry: 0, anyUse: 0 } } : {}
+  const costs = fixture.usesIndexes ? { readCosts: INDEXES_ONLY } : {}
   const vault = await openVault({ ...SYSTEM_PORTS, id: 'fixture', storage, schema, keys, ...costs })
   const session = vault.as(OWNER)
   for (const { name, columns, rows } of fixture.tables) {
