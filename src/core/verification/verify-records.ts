@@ -20,48 +20,73 @@ const FIRST_ROWS = 4
 /** Number of times that a row is checked if others change it meanwhile. */
 const MAX_CHECKS = 10
 
+/** A table, also after it was erased. */
+type StoredTable = Pick<Table, 'objectId' | 'physical'>
+
 /**
  * Verifies the records of these tables, slice by slice. Holds no transaction: what seems wrong is read again, and counts only if
  * the row did not change meanwhile. A record that changes during each of 10 checks is not reported. Throws `cancelled`.
  */
 export async function verifyRecords(
   context: Verifying,
-  tables: readonly Pick<Table, 'objectId' | 'physical'>[],
+  tables: readonly StoredTable[],
   job: Job,
 ): Promise<RecordVerificationResult> {
-  const { storage, scheduler } = context
   const findings = new RecordFindings(context.barrier.ring)
-  job.expect(
-    await countRows(
-      storage,
-      tables.map(({ physical }) => ({ table: physical.name })),
-    ),
-  )
-  let recordCount = 0
-  let forgottenCount = 0
-  for (const { objectId, physical } of tables) {
-    // A table can be erased while those before it are verified.
-    await refreshSchema(context)
-    const first = tableNow(context, objectId)
-    if (first === undefined) continue
-    const unindexed: UnindexedValues = new Map()
-    const { lowest, highest } = await findImpossibleRows(storage, physical.name)
-    if ((lowest ?? highest) !== undefined) findings.add(first, { kind: 'impossible_id' }, undefined)
-    for await (const rows of eachPossiblePage(storage, physical.name, {
-      size: createPageSize({ first: FIRST_ROWS }),
-      scheduler,
-    })) {
-      assertNotAborted(job.signal)
-      for (const found of await checkSlice(context, { objectId, rows, unindexed }))
-        findings.add(tableNow(context, objectId) ?? first, found, found.row.id)
-      recordCount += rows.length
-      forgottenCount += rows.filter((row) => isForgotten(context.barrier, bodyOf(row))).length
-      await job.advance({ rows: rows.length, table: tableNow(context, objectId)?.name })
-    }
-    await checkIndexes(context, objectId, { findings, job })
-  }
+  const stored = tables.map(({ physical }) => ({ table: physical.name }))
+  job.expect(await unlessErased(context, tables, () => countRows(context.storage, stored)))
+  const counts = { recordCount: 0, forgottenCount: 0 }
+  for (const table of tables) await unlessErased(context, [table], () => verifyTable(context, table, { findings, job, counts }))
   await verifyTokenRows(context, { tables: tables.flatMap(({ objectId }) => tableNow(context, objectId) ?? []), findings, job })
-  return findings.result({ recordCount, forgottenCount })
+  return findings.result(counts)
+}
+
+/** Runs reads of tables; undefined if they failed and one of the tables was erased meanwhile. */
+async function unlessErased<T>(
+  context: Verifying,
+  tables: readonly StoredTable[],
+  reads: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await reads()
+  } catch (error) {
+    await refreshSchema(context)
+    if (tables.every(({ objectId }) => tableNow(context, objectId) !== undefined)) throw error
+    return undefined
+  }
+}
+
+/** What the verification of a table adds to. */
+interface Results {
+  readonly findings: RecordFindings
+  readonly job: Job
+  readonly counts: { recordCount: number; forgottenCount: number }
+}
+
+async function verifyTable(
+  context: Verifying,
+  { objectId, physical }: StoredTable,
+  { findings, job, counts }: Results,
+): Promise<void> {
+  const { storage, scheduler } = context
+  await refreshSchema(context)
+  const first = tableNow(context, objectId)
+  if (first === undefined) return
+  const unindexed: UnindexedValues = new Map()
+  const { lowest, highest } = await findImpossibleRows(storage, physical.name)
+  if ((lowest ?? highest) !== undefined) findings.add(first, { kind: 'impossible_id' }, undefined)
+  for await (const rows of eachPossiblePage(storage, physical.name, {
+    size: createPageSize({ first: FIRST_ROWS }),
+    scheduler,
+  })) {
+    assertNotAborted(job.signal)
+    for (const found of await checkSlice(context, { objectId, rows, unindexed }))
+      findings.add(tableNow(context, objectId) ?? first, found, found.row.id)
+    counts.recordCount += rows.length
+    counts.forgottenCount += rows.filter((row) => isForgotten(context.barrier, bodyOf(row))).length
+    await job.advance({ rows: rows.length, table: tableNow(context, objectId)?.name })
+  }
+  await checkIndexes(context, objectId, { findings, job })
 }
 
 /** Rows of one table to check. */
@@ -180,17 +205,17 @@ async function verifyTokenRows(context: Verifying, { tables, findings, job }: To
 }
 
 /** Returns the tokens whose row does not exist, or cannot exist. */
-async function findOrphans({ storage }: Verifying, tokens: readonly TokenRow[]): Promise<TokenRow[]> {
+async function findOrphans(context: Verifying, tokens: readonly TokenRow[]): Promise<TokenRow[]> {
   const orphans = tokens.filter((token) => !isRowId(token.row.row_id))
   const nameOf = ({ row, column, table }: TokenRow): string | undefined => {
     if (!isRowId(row.row_id)) return undefined
     return column.token?.expires === true ? TRANSIENTS.name : table.physical.name
   }
   for (const [name, group] of groupBy(tokens, nameOf)) {
-    const rows = await storage.get(
-      name,
-      group.map(({ row }) => Number(row.row_id)),
-    )
+    const ids = group.map(({ row }) => Number(row.row_id))
+    const owners = group.map(({ table }) => table)
+    const rows = await unlessErased(context, owners, () => context.storage.get(name, ids))
+    if (rows === undefined) continue
     for (const [index, token] of group.entries()) if (rows[index] === undefined) orphans.push(token)
   }
   return orphans

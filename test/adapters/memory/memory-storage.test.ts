@@ -139,8 +139,10 @@ describe('the memory storage', () => {
     const storage = await prepared()
     const rows = Array.from({ length: 50_000 }, (_, at) => ({ id: at + 1, tag: `t${at}`, size: at, plain: at }))
     await storage.insert('notes', rows)
-    const byScan = await timeOf(storage, 'plain')
-    expect(await timeOf(storage, 'size')).toBeLessThan(byScan / 10)
+    // The best of three: a busy machine makes some of them slow.
+    const best = async (column: string) =>
+      Math.min(await timeOf(storage, column), await timeOf(storage, column), await timeOf(storage, column))
+    expect(await best('size')).toBeLessThan((await best('plain')) / 10)
   })
 
   it('releases deleted ids, and finds the remaining rows in order', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
 import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { column, createVault, defineSchema, type RecordVerificationResult } from '../../../src/index.ts'
-import { memoryEngine, onEachStorage } from '../../support/storages/engines.ts'
+import { ENGINES, memoryEngine, onEachStorage } from '../../support/storages/engines.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 import {
   digestOf,
@@ -251,6 +251,46 @@ onEachStorage('verifyRecords beside writers', (engine) => {
     reads = 0
     expect(await vault.verifyRecords()).toMatchObject({ ok: true, recordCount: 3 })
     expect(reads).toBeGreaterThan(1)
+  })
+})
+
+describe.each(['memory', 'sqlite'] as const)('a table that is erased while it is verified on %s', (name) => {
+  const engine = ENGINES[name]()
+  const people = { name: column.string() }
+  const notes = {
+    text: column.string({ index: 'sealed' }),
+    card: column.string({ token: { kind: 'formatPreserving', format: 'digits' } }),
+  }
+
+  it('is left out, before whichever read it is gone', async () => {
+    for (let last = 0, isReached = true; isReached; last++) {
+      const place = engine.fresh()
+      const storage = place.open()
+      const older = await openLoose(storage, { people, notes })
+      await older.session.insert('notes', [{ fields: { text: 'a', card: '4711000000000001' } }, { fields: { text: 'b' } }])
+      await older.session.insertOne('people', { name: 'c' })
+      const erase = async (): Promise<void> => {
+        const { vault } = await openLoose(place.open(), { people })
+        const plan = await vault.planSchemaChange(defineSchema({ people }), { drop: { notes: 'erase' } })
+        await vault.applySchemaChange(plan, { settleMs: 0 })
+      }
+      let reads = Number.NEGATIVE_INFINITY
+      const first = async <T>(read: () => Promise<T>): Promise<T> => {
+        if (reads++ === last) await erase()
+        return read()
+      }
+      const watched: StorageHandle = {
+        ...storage,
+        find: (...request) => first(() => storage.find(...request)),
+        get: (...request) => first(() => storage.get(...request)),
+        aggregate: (...request) => first(() => storage.aggregate(...request)),
+      }
+      const { vault } = await openLoose(watched, { people, notes })
+      reads = 0
+      expect(await vault.verifyRecords()).toMatchObject({ ok: true })
+      isReached = reads > last
+      await place.remove()
+    }
   })
 })
 

@@ -82,7 +82,7 @@ it('without a token Transit is unavailable, until there is one', async () => {
     if (isDown) throw new Error(SERVICE_TEXT)
     return 'root'
   }
-  const keys = open({ token, openTimeoutMs: 100 })
+  const keys = open({ token })
   const error: unknown = await keys.wrap(rootKey(), dataOf()).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('`token` failed') })
   expect(inspect(error)).not.toContain(SERVICE_TEXT)
