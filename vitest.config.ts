@@ -1,7 +1,9 @@
 /** How the tests run: one real PostgreSQL for all of them, and one process for each file, or for many. */
+import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { summaryLine } from './test/support/reporting/summary-line.ts'
+import { memoryFolder } from './test/support/storages/memory-folder.ts'
 
 /** Files that change what their process has for all (timers, a global, a module or its samples, flags of the engine), or measure it: its memory, its open resources, how long its turns are. */
 const MEASURED =
@@ -11,6 +13,8 @@ const LARGE = 'pglite-conformance architecture how-to example-types exported-nam
 const APART = `test/**/{${[...MEASURED.split(' '), ...LARGE.split(' ')].join(',')}}.test.ts`
 /** All others run in processes with others of them: each would load the sources anew, which is a quarter of the CPU of the suite. */
 const ALL = 'test/**/*.test.ts'
+
+process.env.TMPDIR ??= memoryFolder() ?? tmpdir()
 
 const COMMON = {
   // No test measures time: one that hangs fails, and one on a busy machine does not.

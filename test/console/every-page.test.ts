@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { OperationInput, Vault } from '../../src/index.ts'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import { type ConsoleCaller, type ConsoleVault, CUSTOMERS, openConsoleVault } from '../support/console/console-vault.ts'
-import { CHROMIUM, type OpenedConsole, openConsole, openConsoleOn, type Tab } from '../support/console/open-console.ts'
+import { CHROMIUM, type OpenedConsole, openConsoleOn, type Tab } from '../support/console/open-console.ts'
 import { freshDatabase } from '../support/postgres/fresh-database.ts'
 import { openStorage } from '../support/storages/open-storage.ts'
 import { OWNER } from '../support/vaults/test-vault.ts'
@@ -44,11 +44,16 @@ const LOOKS: readonly (readonly [string, ConsoleCaller, BrowserContextOptions])[
 const OF_THE_EDITOR = /style-src-attr/
 
 describe.skipIf(CHROMIUM === undefined)('every page', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-console-'))
   let opened: OpenedConsole & ConsoleVault
   beforeAll(async () => {
-    opened = await openConsole()
+    const vault = await openConsoleVault({ storage: openStorage({ engine: 'sqlite', filename: join(folder, 'vault.db') }) })
+    opened = { ...vault, ...(await openConsoleOn(vault)) }
   })
-  afterAll(() => opened?.close())
+  afterAll(async () => {
+    await opened?.close()
+    rmSync(folder, { recursive: true })
+  })
 
   /** Goes through the pages of a signed-in tab, and calls back on each. */
   async function walk(page: Page, customers: readonly string[], visit: (name: string) => Promise<void>): Promise<string[]> {
@@ -103,20 +108,13 @@ describe.skipIf(CHROMIUM === undefined)('every page', () => {
     await tab.page.context().close()
   })
 
-  it.each(['sqlite', 'postgres'] as const)('is clean on %s', async (engine) => {
-    const folder = mkdtempSync(join(tmpdir(), 'strongroom-console-'))
-    const database = engine === 'sqlite' ? undefined : await freshDatabase(inject('postgresUrl'))
-    const storage = openStorage(
-      database === undefined
-        ? { engine: 'sqlite', filename: join(folder, 'vault.db') }
-        : { engine: 'postgres', url: database.url },
-    )
-    const vault = await openConsoleVault({ storage })
+  it('is clean on PostgreSQL', async () => {
+    const database = await freshDatabase(inject('postgresUrl'))
+    const vault = await openConsoleVault({ storage: openStorage({ engine: 'postgres', url: database.url }) })
     const served = await openConsoleOn(vault)
     await expectClean(await served.signedIn('owner'), 'owner', { ...vault, ...served })
     await served.close()
-    await database?.drop()
-    rmSync(folder, { recursive: true })
+    await database.drop()
   })
 
   it('of a server that sends plain text because the page hides it is found', async () => {

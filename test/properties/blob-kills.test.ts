@@ -12,7 +12,7 @@ import { type BlobKillTrial, runBlobKillTrial } from '../support/trials/blob-kil
 import { inFolder } from '../support/trials/folder.ts'
 import type { TrialReport } from '../support/trials/report.ts'
 
-const KILLS = 6
+const KILLS = 4
 const SEED = process.env.SEED ?? 'blob-kills'
 
 function runInFolder(options: Partial<BlobKillTrial> = {}): Promise<TrialReport> {

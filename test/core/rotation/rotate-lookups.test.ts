@@ -336,7 +336,7 @@ onEachStorage('beside a rotation of look-up keys', (engine) => {
     expect((await before.verifyRecords()).ok).toBe(true)
   })
 
-  const every = killEvery(engine.name, { memory: 1, sqlite: 3, postgres: 5 })
+  const every = killEvery(engine.name, { memory: 1, sqlite: 5, postgres: 9 })
   it(`it ends when it is called again, before whichever change it stopped, of which one in ${every} is tried`, async () => {
     let stops = 0
     for (let isStopped = true; isStopped; stops += every) {
