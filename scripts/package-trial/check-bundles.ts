@@ -10,7 +10,7 @@ export function checkBundles(trial: Trial, packed: PackedPackage): void {
     packages: ['better-sqlite3', 'webpack'],
     files: ['programs/use-vault.mjs', 'programs/sqlite.mjs', 'bundlers/rollup.config.mjs', 'bundlers/webpack.mjs'],
   })
-  const esbuild = ['sqlite.mjs', '--bundle', '--platform=node', '--external:better-sqlite3', '--log-level=warning']
+  const esbuild = ['sqlite.mjs', '--bundle', '--platform=node', '--external:better-sqlite3', '--minify', '--log-level=warning']
   const built = project.run('esbuild bundles', join(MODULES, '.bin/esbuild'), [...esbuild, '--outdir=esbuild', '--format=esm'])
   if (built) project.run('the bundle of esbuild runs', 'node', ['esbuild/sqlite.js'])
   const rolled = project.run('rollup bundles', 'node', [join(MODULES, 'rollup/dist/bin/rollup'), '-c', '--silent'])

@@ -8,6 +8,8 @@ const config = {
   entry: resolve('sqlite.mjs'),
   output: { path: resolve('webpack'), filename: 'sqlite.cjs' },
   externals: { 'better-sqlite3': 'commonjs better-sqlite3' },
+  // esbuild makes names shorter in a second; this takes half a minute for it.
+  optimization: { minimize: false },
 }
 
 webpack(config, (error, stats) => {
