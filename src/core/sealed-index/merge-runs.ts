@@ -67,7 +67,7 @@ const SLICE_BLOCKS = 8
 /** Block ids that are reserved at once, at least. */
 const MIN_IDS = 16
 /** Space of claims: no table and no index has this number. */
-const CLAIMED = 0
+export const CLAIMED = 0
 /** The version of a head is not that of its claim, which has the same id: moves, and increments of backups, know by it that the row is another one. */
 const HEAD_VERSION = 2
 export const CLAIMS: Filter = { kind: 'compare', column: 'space', operator: '=', value: CLAIMED }

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { INDEX_BLOCKS, INDEX_RUNS } from '../../../src/core/schema/system-tables.ts'
+import { CLAIMED } from '../../../src/core/sealed-index/merge-runs.ts'
 import { builtProcess } from '../cli/built-command.ts'
 import { INDEXED_RULES, INDEXED_TABLES, insertPeople, wrongTables } from '../indexes/indexed-people.ts'
 import { randomFor } from '../random/seeded-random.ts'
@@ -33,8 +34,6 @@ const WARM = 3
 /** Milliseconds after which the job of a killed process is taken over. */
 const LEASE_MS = 120_000
 const SCRIPT = 'merging-process.ts'
-/** Space of the rows of runs that are being written. */
-const CLAIMED = 0
 
 /** Kills processes again and again. Its figure is the number of kills. */
 export async function runMergeKills({
