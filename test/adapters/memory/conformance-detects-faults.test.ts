@@ -46,9 +46,10 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'an index that is built beside writers is not unique': ['S12', 'S13', 'S14'],
 }
 
-async function redCases(fault: FaultName): Promise<string[]> {
+/** Returns which of some cases fail with a fault. */
+async function redCases(fault: FaultName, cases: readonly string[]): Promise<string[]> {
   const red: string[] = []
-  for (const { id, run } of storageCases) {
+  for (const { id, run } of storageCases.filter((one) => cases.includes(one.id))) {
     const storage = brokenStorage(fault)
     await run({ open: async () => storage, reopen: async () => storage }).catch(() => red.push(id))
   }
@@ -68,7 +69,7 @@ describe('the conformance suite', () => {
   // Object.entries forgets that its keys are the record's.
   for (const [fault, cases] of Object.entries(NOTICED_BY) as [FaultName, readonly string[]][]) {
     it(`detects that ${fault}`, async () => {
-      expect(await redCases(fault)).toEqual(expect.arrayContaining([...cases]))
+      expect(await redCases(fault, cases)).toEqual(cases)
     })
   }
 

@@ -102,7 +102,7 @@ onEachStorage('a change of the schema', (engine) => {
   })
 
   const KILLED = engine.name === 'memory' ? KINDS : KINDS.filter(({ name }) => name === 'several at once')
-  const every = killEvery(engine.name, { memory: 16, sqlite: 27, postgres: 41 })
+  const every = killEvery(engine.name, { memory: 16, sqlite: 27, postgres: 27 })
   it.each(KILLED)(
     `goes on after a kill before any call of the storage, of which one in ${every} is tried: $name`,
     { timeout: 120_000 },

@@ -4,10 +4,12 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import type { KeyProvider } from '../../../../src/adapters/keys/index.ts'
 import { type Pkcs11KeysOptions, pkcs11Keys } from '../../../../src/adapters/keys/pkcs11/index.ts'
 import { dataOf, rootKey } from '../../../../src/conformance/keys/sample.ts'
-import { type DisposableKeys, runKeyCases, runVaultOnKeys, SHORT_LIMITS } from '../../../support/keys/run-key-cases.ts'
+import { type DisposableKeys, runKeyCases, runVaultOnKeys } from '../../../support/keys/run-key-cases.ts'
 import { HANG_MS, missingForTokens, PIN, SOFT_HSM, type SoftToken, softTokens } from '../../../support/keys/soft-token.ts'
 
 const KEY = 'pii'
+/** Below the two seconds for which a call hangs; a thread that opens the library on a busy machine takes one. */
+const LIMITS = { callTimeoutMs: 1500, openTimeoutMs: 10_000 }
 
 const missing = missingForTokens()
 if (missing !== undefined) console.log(`The tests with a PKCS#11 token are skipped. ${missing}`)
@@ -27,7 +29,7 @@ describe.skipIf(missing !== undefined)('a PKCS#11 token (skipped where there is 
   }
   function keysOf({ label }: Pick<SoftToken, 'label'>, options: Partial<Pkcs11KeysOptions> = {}): KeyProvider {
     const given = { module: SOFT_HSM ?? '', tokenLabel: label, pin: PIN, keyLabel: KEY }
-    const keys = pkcs11Keys({ ...given, ...SHORT_LIMITS, ...options })
+    const keys = pkcs11Keys({ ...given, ...LIMITS, ...options })
     opened.push(keys)
     return keys
   }
@@ -105,9 +107,7 @@ describe.skipIf(missing !== undefined)('a PKCS#11 token (skipped where there is 
   })
 
   it('a token that is not there is unavailable, and a file that is not a library is refused', async () => {
-    await expect(
-      keysOf({ label: 'another' }, { callTimeoutMs: 5000, openTimeoutMs: 10_000 }).wrap(rootKey(), dataOf()),
-    ).rejects.toMatchObject({
+    await expect(keysOf({ label: 'another' }).wrap(rootKey(), dataOf())).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('no token has the label another'),
     })
