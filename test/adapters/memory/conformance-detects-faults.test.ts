@@ -69,7 +69,7 @@ describe('the conformance suite', () => {
   // Object.entries forgets that its keys are the record's.
   for (const [fault, cases] of Object.entries(NOTICED_BY) as [FaultName, readonly string[]][]) {
     it(`detects that ${fault}`, async () => {
-      expect(await redCases(fault, cases)).toEqual(cases)
+      expect(await redCases(fault, cases)).toEqual(expect.arrayContaining([...cases]))
     })
   }
 
