@@ -13,7 +13,7 @@ export const contention: Law = {
   name: 'contention',
   statement: 'Four processes of eight callers that change the same records lose no change and store none in part',
   unit: 'operations',
-  figures: { test: 200, soak: 100_000 },
+  figures: { test: 100, soak: 100_000 },
   weight: 2,
   open: ({ postgresUrl }) => ({
     // A case is on both engines, so that no figure is reached on one alone.

@@ -13,7 +13,7 @@ export const fileKills: Law = {
   name: 'file-kills',
   statement: 'Killed processes lose no acknowledged file, leave none in part, and no row or blob that the purge does not remove',
   unit: 'kills',
-  figures: { test: 12, soak: 5000 },
+  figures: { test: 8, soak: 5000 },
   weight: 2,
   open: ({ postgresUrl }) => ({
     async check({ number, seed }) {

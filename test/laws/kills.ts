@@ -14,7 +14,7 @@ export const kills: Law = {
   name: 'kills',
   statement: 'Killed processes and servers lose nothing acknowledged and leave nothing stored in part',
   unit: 'kills',
-  figures: { test: 12, soak: 5000 },
+  figures: { test: 8, soak: 5000 },
   weight: 3,
   async open() {
     // A server of its own: it crashes, and waits for the disk as in production.

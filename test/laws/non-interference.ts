@@ -12,7 +12,7 @@ export const nonInterference: Law = {
   name: 'non-interference',
   statement: 'Two vaults that differ only in what a caller may not see return equal bytes',
   unit: 'pairs',
-  figures: { test: 200, soak: 100_000 },
+  figures: { test: 120, soak: 100_000 },
   weight: 3,
   open: () => ({
     async check({ seed }) {

@@ -8,7 +8,7 @@ export const powerLoss: Law = {
   name: 'power-loss',
   statement: 'A loss of power loses nothing acknowledged on SQLite and leaves nothing stored in part',
   unit: 'images',
-  figures: { test: 25, soak: 5000 },
+  figures: { test: 16, soak: 5000 },
   weight: 2,
   open: () => ({ check: async ({ seed }) => figureOf(await losePower(seed)) }),
 }

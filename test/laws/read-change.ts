@@ -13,7 +13,7 @@ export const readChange: Law = {
   name: 'read-change',
   statement: 'Eight writers in three processes that read a counter and a set and write them back lose no change',
   unit: 'changes',
-  figures: { test: 100, soak: 5000 },
+  figures: { test: 60, soak: 5000 },
   weight: 1,
   open: ({ postgresUrl }) => ({
     // A case is on both engines, so that no figure is reached on one alone.

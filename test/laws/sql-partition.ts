@@ -14,7 +14,7 @@ export const sqlPartition: Law = {
   name: 'sql-partition',
   statement: 'The records for which a condition is true, false and unknown are together all records',
   unit: 'conditions',
-  figures: { test: 300, soak: 100_000 },
+  figures: { test: 200, soak: 100_000 },
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

@@ -297,7 +297,7 @@ export const tokenKindsLaw: Law = {
   statement:
     'Tokens of every kind resolve to their value, have their form and scope, and expire with their value, on any storage',
   unit: 'vaults',
-  figures: { test: 15, soak: 1500 },
+  figures: { test: 10, soak: 1500 },
   weight: 1,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)
