@@ -35,10 +35,17 @@ async function hasConnections(url: string, name: string): Promise<boolean> {
 /** A connection of this process to each server, for all databases of its tests: a new one costs the server as much as a database. */
 const managers = new Map<string, pg.Pool>()
 
+function managerOf(url: string): pg.Pool {
+  const known = managers.get(url)
+  if (known !== undefined) return known
+  const manager = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+  // A server that a test started ends before the process.
+  manager.on('error', () => {})
+  managers.set(url, manager)
+  return manager
+}
+
 /** Runs a statement. Returns how many rows it has. */
 async function manage(url: string, text: string): Promise<number> {
-  const manager = managers.get(url) ?? new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
-  if (!managers.has(url)) manager.on('error', () => {})
-  managers.set(url, manager)
-  return (await manager.query(text)).rowCount ?? 0
+  return (await managerOf(url).query(text)).rowCount ?? 0
 }
