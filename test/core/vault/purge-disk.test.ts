@@ -1,10 +1,11 @@
 /** Erasing from disk: after a deletion the bytes of people are still in the files, and after a purge of the disk they are not. */
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS, CATALOG, MAINTENANCE, MARKER, OPENINGS } from '../../../src/core/schema/system-tables.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { queryServer } from '../../support/postgres/query-server.ts'
+import { startPostgres } from '../../support/postgres/server.ts'
 import { type OpenEngine, type Place, postgresPlaces, sqlitePlaces } from '../../support/storages/places.ts'
 import { findInFiles, type Needle, readNeedles } from '../../support/storages/stored-bytes.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
@@ -139,8 +140,21 @@ const tablesOf = (needles: readonly Needle[]) =>
 const ENGINES: readonly (readonly [string, () => Promise<OpenEngine> | OpenEngine])[] = [
   ['better-sqlite3', () => sqlitePlaces('better-sqlite3')],
   ['node:sqlite', () => sqlitePlaces('node:sqlite')],
-  ['postgres', () => postgresPlaces(inject('postgresUrl'))],
+  ['postgres', serverPlaces],
 ]
+
+/** Places on a server that writes its pages only when it is told to: what others do on a shared one would tidy the files before the purge. */
+async function serverPlaces(): Promise<OpenEngine> {
+  const server = await startPostgres({ settings: ['autovacuum=off', 'checkpoint_timeout=1h', 'bgwriter_lru_maxpages=0'] })
+  const places = await postgresPlaces(server.url)
+  return {
+    ...places,
+    async close() {
+      await places.close()
+      await server.stop()
+    },
+  }
+}
 
 describe.each(ENGINES)('a purge of the disk on %s', (name, begin) => {
   let engine: OpenEngine
