@@ -143,7 +143,7 @@ const ENGINES: readonly (readonly [string, () => Promise<OpenEngine> | OpenEngin
   ['postgres', serverPlaces],
 ]
 
-/** Places on a server that writes its pages only when it is told to: what others do on a shared one would tidy the files before the purge. */
+/** Places on a server that writes its pages at no other time than the test says: work of others on a shared one would tidy the files before the purge. */
 async function serverPlaces(): Promise<OpenEngine> {
   const server = await startPostgres({ settings: ['autovacuum=off', 'checkpoint_timeout=1h', 'bgwriter_lru_maxpages=0'] })
   const places = await postgresPlaces(server.url)
