@@ -1,6 +1,7 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens, its transient values and its sealed indexes. */
 import { isForgotten, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { bodyOf } from '../barrier/reveal.ts'
+import { isVaultError } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
 import { countRows, createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
 import type { Row } from '../ports/storage.ts'
@@ -41,7 +42,7 @@ export async function verifyRecords(
   return findings.result(counts)
 }
 
-/** Runs reads of tables; undefined if they failed and one of the tables was erased meanwhile. */
+/** Runs reads of tables; undefined if one of the tables was erased meanwhile, and reading it failed. An abort, and an error of the caller's own, are thrown. */
 async function unlessErased<T>(
   context: Verifying,
   tables: readonly StoredTable[],
@@ -50,6 +51,7 @@ async function unlessErased<T>(
   try {
     return await reads()
   } catch (error) {
+    if (!isVaultError(error, 'internal')) throw error
     await refreshSchema(context)
     if (tables.every(({ objectId }) => tableNow(context, objectId) !== undefined)) throw error
     return undefined

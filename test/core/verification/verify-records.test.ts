@@ -297,6 +297,21 @@ describe.each(['memory', 'sqlite'] as const)('a table that is erased while it is
 describe('verifyRecords', () => {
   const engine = memoryEngine()
 
+  it('ends with the error of onProgress also where it erased the table', async () => {
+    const place = engine.fresh()
+    const [people, notes] = [{ name: column.string() }, { text: column.string() }]
+    const { vault, session } = await openLoose(place.open(), { people, notes })
+    await session.insertOne('notes', { text: 'a' })
+    const { vault: other } = await openLoose(place.open(), { people })
+    const own = new Error('stop here')
+    const onProgress = async () => {
+      const plan = await other.planSchemaChange(defineSchema({ people }), { drop: { notes: 'erase' } })
+      await other.applySchemaChange(plan, { settleMs: 0 })
+      throw own
+    }
+    await expect(vault.verifyRecords({ onProgress })).rejects.toBe(own)
+  })
+
   it('reads 500 records in slices, yields between them, reports progress, and opens no transaction', async () => {
     const storage = engine.fresh().open()
     const { session } = await openTampered(storage, 250, { audit: 'off' })
