@@ -50,16 +50,16 @@ describe('a lock held by another connection', () => {
     const writing = storage.insert('notes', [{ id: 1, label: 'patient' }]).then(() => {
       isDone = true
     })
-    const turns: number[] = []
-    for (let last = performance.now(); turns.length < 100; ) {
+    let longest = 0
+    let ticks = 0
+    for (let last = performance.now(); ticks < 100; ticks++) {
       await new Promise((resolve) => setTimeout(resolve, 1))
-      turns.push(performance.now() - last)
+      longest = Math.max(longest, performance.now() - last)
       last = performance.now()
       expect(await storage.get('notes', [1])).toEqual([undefined])
     }
     expect(isDone).toBe(false)
-    // Most of them: a busy machine makes some slow.
-    expect(turns.toSorted((a, b) => a - b)[90]).toBeLessThan(250)
+    expect(longest).toBeLessThan(250)
     foreign.exec('rollback')
     foreign.close()
     await writing

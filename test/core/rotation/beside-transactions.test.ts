@@ -22,15 +22,14 @@ it('lets other writers go on while a transaction that has written is open', asyn
   await client.query('BEGIN')
   await vault.withTransaction(client).as(OWNER).insertOne('others', { a: 'two' })
   const rotating = vault.rotateKeys()
-  const waits: number[] = []
+  let slowest = 0
   for (let n = 0; n < 12; n++) {
     await pause(150)
     const began = performance.now()
     await other.as(OWNER).insertOne('others', { a: `n${n}` })
-    waits.push(performance.now() - began)
+    slowest = Math.max(slowest, performance.now() - began)
   }
-  // Most of them: a busy machine makes some slow.
-  expect(waits.toSorted((a, b) => a - b)[9]).toBeLessThan(1500)
+  expect(slowest).toBeLessThan(1500)
   expect((await other.keys()).keys.map(({ state }) => state)).toEqual(['lookup', 'active'])
   await client.query('COMMIT')
   client.release()
