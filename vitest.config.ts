@@ -1,5 +1,4 @@
 /** How the tests run: one real PostgreSQL for all of them, and one process for each file, or for many. */
-import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { summaryLine } from './test/support/reporting/summary-line.ts'
@@ -14,7 +13,8 @@ const APART = `test/**/{${[...MEASURED.split(' '), ...LARGE.split(' ')].join(','
 /** All others run in processes with others of them: each would load the sources anew, which is a quarter of the CPU of the suite. */
 const ALL = 'test/**/*.test.ts'
 
-process.env.TMPDIR ??= memoryFolder() ?? tmpdir()
+const folder = memoryFolder()
+if (folder !== undefined) process.env.TMPDIR ??= folder
 
 const COMMON = {
   // No test measures time: one that hangs fails, and one on a busy machine does not.

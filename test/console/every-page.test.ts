@@ -44,15 +44,16 @@ const LOOKS: readonly (readonly [string, ConsoleCaller, BrowserContextOptions])[
 const OF_THE_EDITOR = /style-src-attr/
 
 describe.skipIf(CHROMIUM === undefined)('every page', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'strongroom-console-'))
+  let folder: string | undefined
   let opened: OpenedConsole & ConsoleVault
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'strongroom-console-'))
     const vault = await openConsoleVault({ storage: openStorage({ engine: 'sqlite', filename: join(folder, 'vault.db') }) })
     opened = { ...vault, ...(await openConsoleOn(vault)) }
   })
   afterAll(async () => {
     await opened?.close()
-    rmSync(folder, { recursive: true })
+    if (folder !== undefined) rmSync(folder, { recursive: true })
   })
 
   /** Goes through the pages of a signed-in tab, and calls back on each. */

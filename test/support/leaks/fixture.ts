@@ -1,5 +1,4 @@
 /** A vault full of canaries, one limited caller, and a record of everything that leaves it: results, errors, logs, spans, events, storage. */
-
 import { inspect } from 'node:util'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { Tracing } from '../../../src/core/ports/observability.ts'

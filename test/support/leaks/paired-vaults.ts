@@ -1,5 +1,4 @@
 /** Two vaults with the same entropy and clock that differ only in what one caller may not see, and the caller's transcripts of both. */
-
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { Caller } from '../../../src/index.ts'
