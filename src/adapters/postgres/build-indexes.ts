@@ -1,4 +1,5 @@
 /** Builds indexes of existing tables while others write them: each by a statement of its own, outside transactions. The index of a build that fails is dropped. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { PhysicalIndex, PhysicalTable } from '../../core/ports/storage.ts'
@@ -6,7 +7,7 @@ import { duplicatesError } from '../errors/storage-errors.ts'
 import type { RawRow } from './driver-connection.ts'
 import { patient } from './lock-tables.ts'
 import { postgresCause, sqlState } from './postgres-errors.ts'
-import { indexedExpressions, indexName } from './postgres-sql-dialect.ts'
+import { indexedExpressions, indexName, stableHash } from './postgres-sql-dialect.ts'
 import { missingIndexes, type Preparation, readStoredObjects } from './prepare-tables.ts'
 import type { Session } from './transaction-executor.ts'
 
@@ -15,30 +16,58 @@ interface Build extends Pick<Preparation, 'schema' | 'dialect' | 'tables'> {
   readonly keepsSession: boolean
 }
 
-/** Limits of the session: a build lasts as long as it must, and waits so long for transactions that were open when it began. */
+/** How long a build waits for transactions that were open when it began, and for another build of the table, in milliseconds. */
+const WAIT_MS = 300_000
+
+/** Limits of the session: a build lasts as long as it must. */
 const LIMITS = [
   ['statement_timeout', '0'],
-  ['lock_timeout', '300000'],
+  ['lock_timeout', String(WAIT_MS)],
   ['default_transaction_read_only', 'off'],
 ] as const
 
-/** Two builds on one table can be a deadlock, which the server ends. */
+/** Between two looks whether another build of the table has ended, or two attempts, in milliseconds. */
+const PAUSE_MS = 50
+
+/** Builds or drops of the same index by others can be a deadlock, which the server ends, or change an entry of its catalog first. */
+const LOST_RACES = ['40P01', 'XX000']
 const MAX_ATTEMPTS = 10
 
 /** Builds the indexes that the tables lack. Throws `failed_precondition` where duplicates prevent a unique one. Those that were built before it stay. */
 export async function buildIndexes(session: Session, build: Build): Promise<void> {
-  const { dialect, keepsSession, tables } = build
+  const { schema, dialect, keepsSession, tables } = build
   const run = (statement: RawBuilder<unknown>) => session.run(patient(dialect, statement))
-  const stored = await readStoredObjects(session, build)
   if (keepsSession) for (const [name, value] of LIMITS) await run(sql`set ${sql.raw(name)} = ${sql.lit(value)}`)
+  const stored = await readStoredObjects(session, build)
   for (const table of tables) {
-    for (const index of missingIndexes(table, stored)) await buildIndex(run, build, table, index)
+    const missing = missingIndexes(table, stored)
+    if (keepsSession && missing.length > 0) await takeTurn(run, schema, table)
+    for (const index of missing) await buildIndex(run, build, table, index)
   }
 }
 
 type Run = (statement: RawBuilder<unknown>) => Promise<readonly RawRow[]>
 
-/** A statement waits for another process that builds the same index, and then passes over it, whether its build succeeded or failed. */
+/**
+ * Waits until no other session builds indexes of the table; the turn ends with the session. One that waited inside a statement would be waited for by
+ * the build itself, and one that dropped what looks unfinished would drop what the other has finished meanwhile.
+ */
+async function takeTurn(run: Run, schema: string, { name }: PhysicalTable): Promise<void> {
+  const key = sql.lit(stableHash(`strongroom indexes ${schema} ${name}`))
+  const end = performance.now() + WAIT_MS
+  for (;;) {
+    const [[isTaken] = []] = await run(
+      sql`select pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(${key}, 0))::pg_catalog.text`,
+    )
+    if (isTaken === 'true') return
+    if (performance.now() > end) {
+      throw new VaultError('unavailable', `Another process builds indexes of table "${name}". Retry.`, { table: name })
+    }
+    await pause(PAUSE_MS)
+  }
+}
+
+/** Through a pooler, which keeps no session, a statement waits for another process that builds the same index, and then passes over it, whether its build succeeded or failed. */
 async function buildIndex(
   run: Run,
   { schema, dialect }: Pick<Build, 'schema' | 'dialect'>,
@@ -50,13 +79,16 @@ async function buildIndex(
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     try {
       await run(make)
+      if (await isValid(run, schema, name)) return
+      await dropInvalid(run, schema, name)
     } catch (error) {
-      await dropInvalid(run, schema, name).catch(() => {})
-      if (sqlState(error) === '23505') throw duplicatesError(table.name, index.columns, postgresCause(error))
-      if (sqlState(error) !== '40P01') throw error
+      const state = sqlState(error) ?? ''
+      if (!LOST_RACES.includes(state)) {
+        await dropInvalid(run, schema, name).catch(() => {})
+        throw state === '23505' ? duplicatesError(table.name, index.columns, postgresCause(error)) : error
+      }
+      await pause(PAUSE_MS * attempt * Math.random())
     }
-    if (await isValid(run, schema, name)) return
-    await dropInvalid(run, schema, name)
   }
   const sentence = `An index of table "${table.name}" was not built: others kept building it too. Retry.`
   throw new VaultError('unavailable', sentence, { table: table.name })

@@ -83,3 +83,30 @@ it('a drop that open transactions keep waiting is unavailable, and nothing is dr
   const { rows } = await admin.query(`select relname from pg_class where relnamespace = 'kept'::regnamespace`)
   expect(rows).toEqual([])
 })
+
+it.each([
+  ['with sessions', [true, true, true, true, true, true]],
+  ['with and without sessions', [true, false, true, false, true, false]],
+] as const)('six handles, %s of their own, build the same index at once', async (words, kinds) => {
+  const schema = words.replaceAll(' ', '_')
+  const handles = kinds.map((preparedStatements) =>
+    postgresStorage({ connectionString: database.url, schema, preparedStatements, maxConnections: 1 }),
+  )
+  const [first] = handles
+  await first?.prepare([BARE])
+  await first?.insert('notes', [{ id: 1, title: 'one' }])
+  // Builds wait for a transaction that is open.
+  const client = await admin.connect()
+  await client.query(`begin; update ${schema}.notes set title = 'uno' where id = 1`)
+  const building = handles.map(async (handle) => {
+    await handle.prepare([INDEXED], { besideWriters: true })
+    // A pooler's handle may drop what a build of another left, and build it again.
+    if (words === 'with sessions') expect(await indexesOf(schema)).toEqual(VALID)
+  })
+  await new Promise((wake) => setTimeout(wake, 300))
+  await client.query('commit')
+  client.release()
+  await Promise.all(building)
+  expect(await indexesOf(schema)).toEqual(VALID)
+  for (const handle of handles) await handle.close()
+})
