@@ -1,8 +1,8 @@
 /** Builds indexes of existing tables while others write them: each by a statement of its own, outside transactions. The index of a build that fails is dropped. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { PhysicalIndex, PhysicalTable } from '../../core/ports/storage.ts'
+import { attempt, type Reason } from '../../core/util/attempt.ts'
 import { duplicatesError } from '../errors/storage-errors.ts'
 import type { RawRow } from './driver-connection.ts'
 import { patient } from './lock-tables.ts'
@@ -29,6 +29,8 @@ const LIMITS = [
 /** Between two looks whether another build of the table has ended, or two attempts, in milliseconds. */
 const PAUSE_MS = 50
 
+const between = async () => void (await new Promise((wake) => setTimeout(wake, PAUSE_MS * (1 + Math.random()))))
+
 /** Builds or drops of the same index by others can be a deadlock, which the server ends, or change an entry of its catalog first. */
 const LOST_RACES = ['40P01', 'XX000']
 const MAX_ATTEMPTS = 10
@@ -54,17 +56,12 @@ type Run = (statement: RawBuilder<unknown>) => Promise<readonly RawRow[]>
  */
 async function takeTurn(run: Run, schema: string, { name }: PhysicalTable): Promise<void> {
   const key = sql.lit(stableHash(`strongroom indexes ${schema} ${name}`))
-  const end = performance.now() + WAIT_MS
-  for (;;) {
-    const [[isTaken] = []] = await run(
-      sql`select pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(${key}, 0))::pg_catalog.text`,
-    )
-    if (isTaken === 'true') return
-    if (performance.now() > end) {
-      throw new VaultError('unavailable', `Another process builds indexes of table "${name}". Retry.`, { table: name })
-    }
-    await pause(PAUSE_MS)
-  }
+  const lock = sql`select pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(${key}, 0))::pg_catalog.text`
+  const taken = new VaultError('unavailable', `Another process builds indexes of table "${name}". Retry.`, { table: name })
+  await attempt([{ is: (error) => error === taken, most: WAIT_MS / PAUSE_MS, between }], async () => {
+    const [[isOurs] = []] = await run(lock)
+    if (isOurs !== 'true') throw taken
+  })
 }
 
 /** Through a pooler, which keeps no session, a statement waits for another process that builds the same index, and then passes over it, whether its build succeeded or failed. */
@@ -76,22 +73,21 @@ async function buildIndex(
   const name = indexName(table, index)
   const kind = sql.raw(index.unique ? 'unique index' : 'index')
   const make = sql`create ${kind} concurrently if not exists ${sql.id(name)} on ${dialect.tableName(table.name)} (${indexedExpressions(table, index)})`
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    try {
+  const sentence = `An index of table "${table.name}" was not built: others kept building it too. Retry.`
+  const lost = new VaultError('unavailable', sentence, { table: table.name })
+  const isLost = (error: unknown) => error === lost || LOST_RACES.includes(sqlState(error) ?? '')
+  const again: Reason = { is: isLost, most: MAX_ATTEMPTS, between, lastWord: () => lost }
+  try {
+    await attempt([again], async () => {
       await run(make)
       if (await isValid(run, schema, name)) return
       await dropInvalid(run, schema, name)
-    } catch (error) {
-      const state = sqlState(error) ?? ''
-      if (!LOST_RACES.includes(state)) {
-        await dropInvalid(run, schema, name).catch(() => {})
-        throw state === '23505' ? duplicatesError(table.name, index.columns, postgresCause(error)) : error
-      }
-      await pause(PAUSE_MS * attempt * Math.random())
-    }
+      throw lost
+    })
+  } catch (error) {
+    await dropInvalid(run, schema, name).catch(() => {})
+    throw sqlState(error) === '23505' ? duplicatesError(table.name, index.columns, postgresCause(error)) : error
   }
-  const sentence = `An index of table "${table.name}" was not built: others kept building it too. Retry.`
-  throw new VaultError('unavailable', sentence, { table: table.name })
 }
 
 async function dropInvalid(run: Run, schema: string, name: string): Promise<void> {
