@@ -29,7 +29,7 @@ const LIMITS = [
 /** Between two looks whether another build of the table has ended, or two attempts, in milliseconds. */
 const PAUSE_MS = 50
 
-const between = async () => void (await new Promise((wake) => setTimeout(wake, PAUSE_MS * (1 + Math.random()))))
+const between = async () => void (await new Promise((wake) => setTimeout(wake, PAUSE_MS * (0.5 + Math.random()))))
 
 /** Builds or drops of the same index by others can be a deadlock, which the server ends, or change an entry of its catalog first. */
 const LOST_RACES = ['40P01', 'XX000']

@@ -76,9 +76,14 @@ async function begin(onTestFinished: End, { isBlind = false } = {}) {
       return model
     },
     building,
-    /** Resolves when so many connections wait amid a build. */
-    async waiting(count: number): Promise<void> {
-      while ((await building(`wait_event_type = 'Lock' and query ~ '^create'`)) !== count) await pause(10)
+    /** Resolves when a connection waits amid a build. */
+    async waiting(): Promise<void> {
+      while ((await building(`wait_event_type = 'Lock' and query ~ '^create'`)) !== 1) await pause(10)
+    },
+    /** Resolves when another connection waits for its turn to build. */
+    async coming(): Promise<void> {
+      const asking = `select from pg_stat_activity where datname = current_database() and query ~ '^select pg_catalog.pg_try_advisory_lock'`
+      while ((await admin.query(asking)).rows.length !== 1) await pause(10)
     },
     /** The indexes of the changed column, and all others that are not valid. */
     async indexes(): Promise<readonly unknown[]> {
@@ -97,7 +102,7 @@ async function kill({ url, holder, waiting }: Begun, hold: string, { kills = 0, 
   const child = spawn(process.execPath, [builtProcess(SCRIPT), JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const gone = once(child, 'exit')
   await once(child.stdout, 'data')
-  await (atRandom ? pause(Math.random() * 100) : waiting(1))
+  await (atRandom ? pause(Math.random() * 100) : waiting())
   child.kill('SIGKILL')
   expect(await gone).toEqual([null, 'SIGKILL'])
 }
@@ -150,7 +155,7 @@ it.concurrent.for([BEFORE_ROWS, BEFORE_VALID])(
     const begun = await begin(onTestFinished)
     await kill(begun, hold)
     const changed = change(begun, 1)
-    await begun.waiting(2)
+    await begun.coming()
     await begun.holder.query('commit')
     await changed
     expect(await begun.indexes()).toEqual(BUILT)
