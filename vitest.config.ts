@@ -20,6 +20,7 @@ const COMMON = {
   // No test measures time: one that hangs fails, and one on a busy machine does not.
   testTimeout: 300_000,
   hookTimeout: 300_000,
+  expect: { poll: { timeout: 60_000 } },
   // Tests start hundreds of processes of the same sources. With their compiled code kept, each starts in half the time.
   env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
   pool: 'forks',

@@ -61,7 +61,7 @@ it.each(examples.map((example) => [`${example.page}:${example.line}`, example] a
           cwd: usesRunner ? ROOT : workplace,
           encoding: 'utf8',
           env: { ...process.env, ...(database === undefined ? {} : { DATABASE_URL: database.url }) },
-          timeout: 60_000,
+          timeout: 200_000,
         })
         expect(status, stderr + stdout).toBe(0)
         const promises = promisesOf(code)

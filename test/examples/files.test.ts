@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..')
 function runExample(): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, [...builtPackage(), join(ROOT, 'examples/files.ts')], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 200_000,
     env: { ...process.env, CLAMD_SOCKET: join(ROOT, 'no-such-socket') },
   })
   expect(status, stderr + stdout).toBe(0)

@@ -11,7 +11,7 @@ const UUID = /[\da-f]{8}-[\da-f]{4}-[48][\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g
 function runExample(): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, [...builtPackage(), join(ROOT, 'examples/quickstart-http.ts')], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 200_000,
   })
   expect(status, stderr + stdout).toBe(0)
   return stdout

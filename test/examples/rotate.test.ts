@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..')
 it('npm run rotate says what it does, and no secret', () => {
   const { stdout, stderr, status } = spawnSync(process.execPath, [...builtPackage(), join(ROOT, 'examples/rotate.ts')], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 200_000,
   })
   expect(status, stderr + stdout).toBe(0)
   const output = stdout.replace(/\s+/g, ' ')

@@ -164,7 +164,7 @@ interface StoredType {
   readonly name: string
 }
 
-/** What the schema contains: column types by table and column, the table of each index that is used, and the names of sequences. */
+/** What the schema contains of the tables: column types by table and column, the table of each index that is used, and the names of sequences. */
 interface StoredObjects {
   readonly encoding: string
   readonly schema: boolean
@@ -177,9 +177,9 @@ interface StoredObjects {
 
 export async function readStoredObjects(
   executor: Pick<Executor, 'run'>,
-  preparation: Pick<Preparation, 'schema' | 'dialect'>,
+  preparation: Pick<Preparation, 'schema' | 'dialect' | 'tables'>,
 ): Promise<StoredObjects> {
-  const rows = await executor.run(compiled(preparation, catalogQuery(preparation.schema)))
+  const rows = await executor.run(compiled(preparation, catalogQuery(preparation)))
   const ofKind = (kind: string): readonly RawRow[] => rows.filter((row) => row[0] === kind)
   const columns = new Map<string, Map<string, StoredType>>()
   for (const [, table, column, name, oid] of ofKind('column')) {
@@ -196,26 +196,36 @@ export async function readStoredObjects(
   }
 }
 
-/** Reads all tables in one query, so that opening a vault costs one round trip. */
-function catalogQuery(schema: string): RawBuilder<unknown> {
-  const ours = sql`(select oid from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)})`
+/**
+ * Reads all tables in one query, so that opening a vault costs one round trip. By the names of what the tables have: an index of the catalog finds a
+ * name, while a search by schema would read every relation of the database, of all vaults in it.
+ */
+function catalogQuery({ schema, tables }: Pick<Preparation, 'schema' | 'tables'>): RawBuilder<unknown> {
+  const names = tables.flatMap((table) => [
+    table.name,
+    sequenceName(table.name),
+    ...table.indexes.map((index) => indexName(table, index)),
+  ])
+  const listed = sql.join([...new Set(names)].map((name) => sql.lit(name)))
   return sql`
+    with ours as (
+      select oid, relname::pg_catalog.text as name, relkind as kind from pg_catalog.pg_class
+      where relname = any(array[${listed}]::pg_catalog.name[])
+        and relnamespace = (select oid from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)}))
     select 'encoding' as kind, pg_catalog.current_setting('server_encoding') as name, '' as part, '' as type, '' as oid
     union all
     select 'schema', nspname::pg_catalog.text, '', '', ''
       from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)}
     union all
-    select 'column', c.relname::pg_catalog.text, a.attname::pg_catalog.text,
+    select 'column', c.name, a.attname::pg_catalog.text,
         pg_catalog.format_type(a.atttypid, a.atttypmod), a.atttypid::pg_catalog.text
-      from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
-      where c.relnamespace = ${ours} and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+      from ours c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+      where c.kind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
     union all
-    select case when i.indisvalid then 'index' else 'invalid' end, c.relname::pg_catalog.text, t.relname::pg_catalog.text, '', ''
-      from pg_catalog.pg_class c join pg_catalog.pg_index i on i.indexrelid = c.oid join pg_catalog.pg_class t on t.oid = i.indrelid
-      where c.relnamespace = ${ours}
+    select case when i.indisvalid then 'index' else 'invalid' end, c.name, t.relname::pg_catalog.text, '', ''
+      from ours c join pg_catalog.pg_index i on i.indexrelid = c.oid join pg_catalog.pg_class t on t.oid = i.indrelid
     union all
-    select 'sequence', relname::pg_catalog.text, '', '', ''
-      from pg_catalog.pg_class where relnamespace = ${ours} and relkind = 'S'`
+    select 'sequence', name, '', '', '' from ours where kind = 'S'`
 }
 
 function missingSteps(

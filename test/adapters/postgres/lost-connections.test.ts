@@ -337,7 +337,7 @@ describe('limits of the server', () => {
       const work = storage.transaction(async (inner) => {
         await inner.insert('notes', [{ id: 1, title: 'a' }])
         const isOpen = "select 1 from pg_stat_activity where state = 'idle in transaction' and datname = current_database()"
-        await expect.poll(async () => (await admin.query(isOpen)).rows.length, { timeout: 10_000 }).toBe(0)
+        await expect.poll(async () => (await admin.query(isOpen)).rows.length).toBe(0)
         await inner.insert('notes', [{ id: 2, title: 'b' }])
       })
       await expect(work).rejects.toMatchObject({ code: 'unavailable', cause: { message: 'PostgreSQL reported 25P03' } })

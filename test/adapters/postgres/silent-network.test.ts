@@ -76,7 +76,7 @@ for (const pool of ['own', 'application'] as const) {
         expect(await codesOf([session.getOne('people', id)])).toEqual(['unavailable'])
         proxy.mend()
         // Connections that were idle are as silent as before. Those of an application are found one by one.
-        await expect.poll(() => codesOf([session.getOne('people', id)]), { timeout: 15_000 }).toEqual(['answered'])
+        await expect.poll(() => codesOf([session.getOne('people', id)])).toEqual(['answered'])
         proxy.dropLost()
         expect(await vault.verifyAudit()).toMatchObject({ ok: true })
       },

@@ -23,7 +23,7 @@ async function scene(place: Place) {
 const LONG = Buffer.alloc(3 * 1024 * 1024, 'content ')
 
 onEachStorage('a call that spans a rotation', (engine) => {
-  it('uploads, and downloads what was uploaded before', { timeout: 60_000 }, async () => {
+  it('uploads, and downloads what was uploaded before', async () => {
     const { session, filled, rotate, check } = await scene(engine.fresh())
     const id = filled.ids[1] ?? ''
     async function* content() {
@@ -69,7 +69,7 @@ onEachStorage('a call that spans a rotation', (engine) => {
 })
 
 onEachStorage('a transaction that spans the wish to rotate', (engine) => {
-  it('ends first or runs again, and nothing of it is under the key before', { timeout: 60_000 }, async () => {
+  it('ends first or runs again, and nothing of it is under the key before', async () => {
     const { vault, other, filled, check } = await scene(engine.fresh())
     let begin = (): void => {}
     // Outside of the transaction, as another process is.

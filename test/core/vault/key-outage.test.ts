@@ -122,12 +122,12 @@ describe('revokeCheckMs', () => {
     for (let checks = 1; checks <= 3; checks++) {
       const before = server.calls()
       expect(timer.pass()).toBe(1)
-      await expect.poll(() => [server.calls() - before, timer.waiting()], { timeout: 60_000 }).toEqual([1, 1])
+      await expect.poll(() => [server.calls() - before, timer.waiting()]).toEqual([1, 1])
     }
     expect((await session.get('people')).records).toHaveLength(1)
     server.tokens.clear()
     expect(timer.pass()).toBe(1)
-    await expect.poll(() => log.lines, { timeout: 60_000 }).toContain(WITHDRAWN)
+    await expect.poll(() => log.lines).toContain(WITHDRAWN)
     const withdrawn = { code: 'failed_precondition', message: expect.stringContaining('its key provider withdrew the key') }
     await expect(session.get('people')).rejects.toMatchObject(withdrawn)
     await expect(vault.verifyAudit()).rejects.toMatchObject(withdrawn)
@@ -144,7 +144,7 @@ describe('revokeCheckMs', () => {
       await server.fail(fault)
       log.lines.length = 0
       expect(timer.pass()).toBe(1)
-      await expect.poll(() => log.lines, { timeout: 60_000 }).toEqual(['warn: key not checked; the vault works on unavailable'])
+      await expect.poll(() => log.lines).toEqual(['warn: key not checked; the vault works on unavailable'])
       await vault.as(OWNER).insertOne('people', { name: fault })
     }
     await vault.close()
@@ -159,7 +159,7 @@ describe('revokeCheckMs', () => {
       await inside.as(OWNER).insertOne('people', { name: 'Ann' })
       server.tokens.clear()
       timer.pass()
-      await expect.poll(() => log.lines, { timeout: 60_000 }).toContain(WITHDRAWN)
+      await expect.poll(() => log.lines).toContain(WITHDRAWN)
       await inside.as(OWNER).insertOne('people', { name: 'Bea' })
     })
     await expect(work).rejects.toMatchObject({ code: 'failed_precondition' })
@@ -182,7 +182,7 @@ describe('revokeCheckMs', () => {
     const vault = await open(storage, { ...keys, unwrap }, { revokeCheckMs: CHECK_MS, timer })
     isWatched = true
     expect(timer.pass()).toBe(1)
-    await expect.poll(() => timer.waiting(), { timeout: 60_000 }).toBe(1)
+    await expect.poll(() => timer.waiting()).toBe(1)
     expect(refused).toBe(1)
     await vault.as(OWNER).insertOne('people', { name: 'Ann' })
     await vault.close()
@@ -215,6 +215,6 @@ describe('a key provider', () => {
     await open(memoryStorage(), provider, { revokeCheckMs: CHECK_MS, timer })
     server.tokens.clear()
     timer.pass()
-    await expect.poll(() => closed, { timeout: 60_000 }).toBe(2)
+    await expect.poll(() => closed).toBe(2)
   })
 })

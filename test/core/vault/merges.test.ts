@@ -54,7 +54,7 @@ onEachStorage('merges of sealed indexes', (engine) => {
   it('go on in the background as deltas are stored, and lose and double nothing', async () => {
     const vault = await openIndexed(engine.fresh().open())
     await insertEach(vault, 70)
-    await vi.waitFor(async () => expect(await deltaCount(vault)).toBeLessThan(64), { timeout: 5000 })
+    await vi.waitFor(async () => expect(await deltaCount(vault)).toBeLessThan(64), { timeout: 60_000 })
     expect(await wrongTables(vault)).toEqual([])
     await vault.vault.close()
   })

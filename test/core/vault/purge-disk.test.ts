@@ -217,7 +217,7 @@ describe.each(ENGINES)('a purge of the disk on %s', (name, begin) => {
     await session.delete('people', [planted.ann.id])
     await planted.vault.sweep()
     // Contents are removed after their records, beside the sweep.
-    await vi.waitFor(async () => expect(await countBlobs()).toBeLessThan(before), { timeout: 20_000 })
+    await vi.waitFor(async () => expect(await countBlobs()).toBeLessThan(before), { timeout: 60_000 })
     await planted.vault.purgeDisk({ full: true })
     expect(tablesOf(await findInFiles(other, planted.cells))).toEqual(['subject_keys', 'transients'])
     await planted.vault.close()
