@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { OperationInput, Vault } from '../../src/index.ts'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import { type ConsoleCaller, type ConsoleVault, CUSTOMERS, openConsoleVault } from '../support/console/console-vault.ts'
@@ -51,6 +51,7 @@ describe.skipIf(CHROMIUM === undefined)('every page', () => {
     const vault = await openConsoleVault({ storage: openStorage({ engine: 'sqlite', filename: join(folder, 'vault.db') }) })
     opened = { ...vault, ...(await openConsoleOn(vault)) }
   })
+  afterEach(() => opened?.release())
   afterAll(async () => {
     await opened?.close()
     if (folder !== undefined) rmSync(folder, { recursive: true })
@@ -106,7 +107,6 @@ describe.skipIf(CHROMIUM === undefined)('every page', () => {
   it.each(LOOKS)('is clean in %s for %s', async (_look, caller, options) => {
     const tab = await opened.signedIn(caller, '', options)
     await expectClean(tab, caller, opened)
-    await tab.page.context().close()
   })
 
   it('is clean on PostgreSQL', async () => {
