@@ -1,5 +1,5 @@
 /** The page audit in a real Chromium, and who saw a record on its page. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import { NOW } from '../support/console/console-vault.ts'
 import { CHROMIUM, openConsole, signIn, type Tab } from '../support/console/open-console.ts'
@@ -22,6 +22,7 @@ describe.skipIf(CHROMIUM === undefined)('the page audit', () => {
     const sam = opened.vault.as({ actor: 'sam@acme.example', actorType: 'USER', roles: ['support'], purpose: 'Case 4711' })
     await sam.perform('reveal', { table: 'customers', id: first, column: 'email' }).catch(() => {})
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   /** The browser's clock is a little ahead of that of the vault. */

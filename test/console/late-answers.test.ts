@@ -1,6 +1,6 @@
 /** Answers that come too late, or not at all: none of them reaches another session, another choice or another text. */
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { ConsoleVault } from '../support/console/console-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsole, signIn } from '../support/console/open-console.ts'
 
@@ -28,6 +28,7 @@ describe.skipIf(CHROMIUM === undefined)('answers that come late', () => {
   beforeAll(async () => {
     opened = await openConsole()
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   async function changeToSupport(page: Page): Promise<void> {

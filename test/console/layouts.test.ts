@@ -1,6 +1,6 @@
 /** Pages of the console beside their stored layouts: boxes, type and colors. Pictures of two machines differ in the edges of letters; these do not. */
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { ConsoleCaller, ConsoleVault } from '../support/console/console-vault.ts'
 import { layoutChanges } from '../support/console/layout-of.ts'
 import { CHROMIUM, type OpenedConsole, openConsole } from '../support/console/open-console.ts'
@@ -43,6 +43,7 @@ describe.skipIf(CHROMIUM === undefined)('the layout', () => {
   beforeAll(async () => {
     opened = await openConsole()
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   it.each(Object.entries(LOOKS))('of %s is the stored one', async (name, { caller, path, options, before }) => {
@@ -50,7 +51,6 @@ describe.skipIf(CHROMIUM === undefined)('the layout', () => {
     await before?.(page)
     await page.waitForLoadState('networkidle')
     expect(await layoutChanges(page, name), 'If the page should look so: UPDATE_LAYOUTS=1').toEqual([])
-    await page.context().close()
   })
 
   it('that changes is named by element', async () => {
@@ -64,6 +64,5 @@ describe.skipIf(CHROMIUM === undefined)('the layout', () => {
     })
     const changes = await layoutChanges(page, 'sign-in')
     expect(changes.map((one) => one.replace(/:.*/, ''))).toEqual(['input', 'button Sign in'])
-    await page.context().close()
   })
 })

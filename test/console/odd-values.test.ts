@@ -1,6 +1,6 @@
 /** Values that a page can draw wrong, in the grid and on the page of their record: each as its level says it is, and text as text. */
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { UntypedRecord } from '../../src/index.ts'
 import { FILE_NAME, MARKUP, openOddVault, SECRET, TEXTS } from '../support/console/odd-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsoleOn, signIn } from '../support/console/open-console.ts'
@@ -23,6 +23,7 @@ describe.skipIf(CHROMIUM === undefined)('odd values', () => {
     const vault = await openOddVault()
     opened = { ...vault, ...(await openConsoleOn(vault)) }
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   it('draws a plain value plain that looks masked or redacted, because the level decides', async () => {

@@ -1,5 +1,5 @@
 /** The page operations in a real Chromium: an owner makes and revokes a key, rotates the keys of the vault and destroys the old one. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import { CHROMIUM, type OpenedConsole, openConsole, signIn } from '../support/console/open-console.ts'
 
@@ -8,6 +8,7 @@ describe.skipIf(CHROMIUM === undefined)('the page operations', () => {
   beforeAll(async () => {
     opened = await openConsole()
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   it.each(['light', 'dark'] as const)('is accessible in %s, and silent', async (colorScheme) => {

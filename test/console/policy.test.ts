@@ -1,5 +1,5 @@
 /** The page of the policy in a real Chromium: it equals what each role reads itself, only reads, and a draft says who gains what. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import type { ConsoleVault } from '../support/console/console-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsole, type Tab } from '../support/console/open-console.ts'
@@ -11,6 +11,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of the policy', () => {
   beforeAll(async () => {
     opened = await openConsole()
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   it('shows every cell as the role reads it, only reads, and is recorded with both names', async () => {
@@ -45,7 +46,6 @@ describe.skipIf(CHROMIUM === undefined)('the page of the policy', () => {
       expect.arrayContaining(['support', 'privacy_desk', 'analyst', 'VAULT_VIEWER']),
     )
     expect(new Set(seenAs.map(({ actor }) => actor)).size).toBe(1)
-    await page.context().close()
   })
 
   it('checks a draft: an error has its place, and then it shows who gains what, on a third line', async () => {
@@ -69,7 +69,6 @@ describe.skipIf(CHROMIUM === undefined)('the page of the policy', () => {
     const phone = page.locator('.compare tbody').first().locator('td[data-column="phone"]')
     await expect.poll(() => phone.allTextContents()).toEqual(['+49 711 2842222', '••••••••2222, masked', '+49 711 2842222'])
     expect(await accessibilityFaults(page)).toEqual([])
-    await page.context().close()
   })
 
   it('shows a caller without ALL their own access only', async () => {
@@ -80,7 +79,6 @@ describe.skipIf(CHROMIUM === undefined)('the page of the policy', () => {
     const received = await tab.received()
     for (const hidden of ['ssn', 'privacy_desk', 'analyst', 'address'])
       expect(received.split('\n{"content').join()).not.toContain(`"${hidden}"`)
-    await tab.page.context().close()
   })
 })
 

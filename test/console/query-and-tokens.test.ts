@@ -1,6 +1,6 @@
 /** The pages of queries and of tokens in a real Chromium: completion, errors at their place, levels, plan, history; tokens found in prose. */
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import { type ConsoleVault, CUSTOMERS } from '../support/console/console-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsole } from '../support/console/open-console.ts'
@@ -13,6 +13,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of queries and tokens', () =>
   beforeAll(async () => {
     opened = await openConsole()
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   const editor = (page: Page) => page.getByLabel('Query', { exact: true })

@@ -1,5 +1,5 @@
 /** The page of a record in a real Chromium: what is shown of it, and how it is edited, inserted and deleted; its files and tokens. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import { type ConsoleVault, CUSTOMERS } from '../support/console/console-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsole } from '../support/console/open-console.ts'
@@ -10,6 +10,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a record', () => {
   beforeAll(async () => {
     opened = await openConsole()
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   const stored = (id: string | undefined) =>
@@ -42,6 +43,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a record', () => {
       const { page } = await opened.signedIn('analyst', `/tables/customers/${id}`)
       await page.getByRole('heading', { name: 'No such record.' }).waitFor()
       texts.push(await page.locator('.empty').textContent())
+      opened.release()
     }
     expect(texts[0]).toBe(texts[1])
   })

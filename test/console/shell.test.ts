@@ -1,6 +1,6 @@
 /** What every page of the console has in common, in a real Chromium: keys, palette, what is forgotten and when, and what is kept nowhere. */
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import { type ConsoleVault, CUSTOMERS, MARKUP } from '../support/console/console-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsole, signIn } from '../support/console/open-console.ts'
@@ -13,6 +13,7 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
   beforeAll(async () => {
     opened = await openConsole()
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   const title = (page: Page): Promise<string | null> => page.locator('h1').textContent()
@@ -25,7 +26,7 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
       const texts = await page
         .locator('.brand b, .nav a:visible > span:first-of-type, .caller b, .caller .chip')
         .allTextContents()
-      await page.context().close()
+      opened.release()
       return texts
     }
     const tables = ['customers', 'orders', 'disputes']
@@ -40,7 +41,7 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
     const opens = async (caller: Parameters<typeof opened.signedIn>[0], path = ''): Promise<(string | null)[]> => {
       const { page } = await opened.signedIn(caller, path)
       const found = [await title(page), new URL(page.url()).pathname, await page.title()]
-      await page.context().close()
+      opened.release()
       return found
     }
     expect(await opens('desk')).toEqual(['customers', '/console/tables/customers', 'customers · strongroom'])
@@ -102,10 +103,21 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
   describe('a revealed value', () => {
     /** Reveals the phone number of the first customer. Returns whether the page has it. */
     async function revealed(): Promise<{ page: Page; isShown(): Promise<boolean> }> {
+      const { page } = await opened.signedIn('desk', '/tables/customers')
+      return revealedIn(page)
+    }
+
+    /** Does the same with a clock that the test sets. */
+    async function revealedByClock(): Promise<{ page: Page; isShown(): Promise<boolean> }> {
       const { page } = await opened.tab('/tables/customers')
+      onTestFinished(() => page.context().close())
       await page.clock.install()
       await page.reload()
       await signIn(page, opened.keys.desk)
+      return revealedIn(page)
+    }
+
+    async function revealedIn(page: Page): Promise<{ page: Page; isShown(): Promise<boolean> }> {
       await revealFirst(page)
       return { page, isShown: async () => (await page.content()).includes(LEONIE.phone) }
     }
@@ -154,7 +166,7 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
     })
 
     it('is hidden after 60 seconds, and not before', async () => {
-      const { page, isShown } = await revealed()
+      const { page, isShown } = await revealedByClock()
       await page.clock.runFor(55_000)
       expect(await isShown()).toBe(true)
       await page.clock.runFor(6_000)
@@ -183,7 +195,7 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
     })
 
     it('is forgotten in a tab that was hidden for 5 minutes, also where its timers were delayed', async () => {
-      const { page, isShown } = await revealed()
+      const { page, isShown } = await revealedByClock()
       await hide(page, true)
       await page.clock.runFor(30_000)
       await hide(page, false)

@@ -1,5 +1,5 @@
 /** The sign-in page in a real Chromium: every kind of credential, and those that the vault does not accept. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { apiKeys, createServiceAccount } from '../../src/http/index.ts'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import type { ConsoleVault } from '../support/console/console-vault.ts'
@@ -14,6 +14,7 @@ describe.skipIf(CHROMIUM === undefined)('the sign-in page', () => {
   beforeAll(async () => {
     opened = await openConsole()
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   /** Returns the text of a key file for a new service account. */
@@ -59,6 +60,7 @@ describe.skipIf(CHROMIUM === undefined)('the sign-in page', () => {
 
   it('renews the bearer of a key file before it expires, once for calls of one time', async () => {
     const { page, requests } = await opened.tab('')
+    onTestFinished(() => page.context().close())
     await page.clock.install()
     await page.reload()
     await page.getByRole('button', { name: 'Key file' }).click()

@@ -1,6 +1,6 @@
 /** The page of a table in a real Chromium: the grid by keys and by wheel, look-ups, reveals, and what each role sees. */
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import { type ConsoleVault, CUSTOMERS, openConsoleVault } from '../support/console/console-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsoleOn } from '../support/console/open-console.ts'
@@ -33,6 +33,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a table', () => {
     const vault = await openConsoleVault({ extra: EXTRA })
     opened = { ...vault, ...(await openConsoleOn(vault)) }
   })
+  afterEach(() => opened?.release())
   afterAll(() => opened?.close())
 
   /** Returns the newest events of a caller. */
@@ -140,6 +141,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a table', () => {
       const markers = CUSTOMERS.flatMap(({ name, ssn, address }) => [name, ssn, address]).filter((one) => !one.includes('*'))
       const bytes = await received()
       expect(markers.filter((marker) => bytes.includes(JSON.stringify(marker).slice(1, -1)))).toEqual([])
+      opened.release()
     }
     expect(seen.desk).toContain('address, redacted')
     expect(seen.support).toEqual(['id', 'name, masked', 'email, masked', 'phone, masked', 'country, redacted'])
@@ -193,6 +195,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a table', () => {
     for (const name of ['orders', 'no_such_table']) {
       const { page } = await opened.signedIn('support', `/tables/${name}`)
       texts.push(await page.locator('main').textContent())
+      opened.release()
     }
     expect(texts[0]).toBe(texts[1])
     expect(texts[0]).toContain('No such table.')
