@@ -37,11 +37,11 @@ function runNow(line: Omit<HostedLine, 'mark'>): Promise<HostedResult> {
   return new Promise((resolve, reject) => {
     const collectors = STREAMS.map((name) => (text: string) => {
       printed[name] += text
-      settle()
+      endIfWhole()
     })
     const takeEnd = (message: HostedEnd) => {
       end = message
-      settle()
+      endIfWhole()
     }
     const takeClose = (code: number | null) => {
       if (host === child) host = undefined
@@ -53,7 +53,7 @@ function runNow(line: Omit<HostedLine, 'mark'>): Promise<HostedResult> {
       for (const [index, name] of STREAMS.entries()) child[name]?.removeListener('data', collectors[index] ?? leave)
     }
     // The three come in any order.
-    const settle = () => {
+    const endIfWhole = () => {
       if (end === undefined || STREAMS.some((name) => !printed[name].endsWith(mark))) return
       leave()
       const [stdout, stderr] = STREAMS.map((name) => printed[name].slice(0, -mark.length))
