@@ -1,13 +1,12 @@
-/** The command `strongroom`: finds the command of the arguments, runs it, and ends the process with its exit code. */
+/** The command `strongroom`: runs the line of its arguments, and ends the process with its exit code. */
 import process from 'node:process'
-import { COMMANDS } from './commands.ts'
-import { EXIT, exitCodeOf, framesOf, sentenceOf } from './failure.ts'
-import { createProgram } from './program.ts'
+import { EXIT } from './failure.ts'
+import { runLine } from './run-line.ts'
 
 // A reader that ends, such as `head`, is no defect; without a listener Node prints a stack.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(EXIT.unavailable))
 
-const program = createProgram(COMMANDS, {
+process.exitCode = await runLine(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   environment: process.env,
@@ -16,12 +15,3 @@ const program = createProgram(COMMANDS, {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, interrupt)
   },
 })
-
-try {
-  process.exitCode = await program.run(process.argv.slice(2))
-} catch (error) {
-  // Node prints the line of the throw, which in a built file is the whole file.
-  process.stderr.write(`strongroom: ${sentenceOf(error)}\n`)
-  if (process.argv.includes('--verbose')) for (const frame of framesOf(error)) process.stderr.write(`    ${frame}\n`)
-  process.exitCode = exitCodeOf(error)
-}

@@ -112,19 +112,30 @@ interface Source {
   readonly filename: string
 }
 
-function open({ connect, filename }: Source, cacheKibibytes: number): DriverDatabase {
+/** Opens a connection and sets it up. The first setting reads the file: one that cannot be read is closed again. */
+function open(
+  { connect, filename }: Source,
+  cacheKibibytes: number,
+  setUp: (connection: DriverDatabase) => void = () => {},
+): DriverDatabase {
   const connection = connect(filename, OPENING_TIMEOUT_MS)
-  connection.pragma(`cache_size = -${cacheKibibytes}`)
-  // Undo data of a statement is kept in memory: on disk it costs more than the statement.
-  connection.pragma('temp_store = memory')
-  return connection
+  try {
+    connection.pragma(`cache_size = -${cacheKibibytes}`)
+    // Undo data of a statement is kept in memory: on disk it costs more than the statement.
+    connection.pragma('temp_store = memory')
+    setUp(connection)
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
+  }
 }
 
 function openReader(source: Source, cacheKibibytes: number): DriverDatabase {
-  const connection = open(source, cacheKibibytes)
-  connection.pragma('query_only = on')
-  connection.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  return connection
+  return open(source, cacheKibibytes, (reader) => {
+    reader.pragma('query_only = on')
+    reader.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  })
 }
 
 function setUpWriter(writer: DriverDatabase, synchronous: Synchronous): void {
@@ -159,15 +170,15 @@ function opened(
     reader,
     openScanner: () => besides(guard, () => openReader(source, SCANNER_CACHE_KIBIBYTES)),
     openRewriter: () =>
-      besides(guard, () => {
-        const rewriter = open(source, CACHE_KIBIBYTES)
-        // A copy of the file can be larger than memory.
-        rewriter.pragma('temp_store = file')
-        rewriter.pragma('busy_timeout = 0')
-        // Its commit is as durable as others.
-        rewriter.pragma('synchronous = full')
-        return rewriter
-      }),
+      besides(guard, () =>
+        open(source, CACHE_KIBIBYTES, (rewriter) => {
+          // A copy of the file can be larger than memory.
+          rewriter.pragma('temp_store = file')
+          rewriter.pragma('busy_timeout = 0')
+          // Its commit is as durable as others.
+          rewriter.pragma('synchronous = full')
+        }),
+      ),
     checkpoint() {
       try {
         writer.pragma('wal_checkpoint(passive)')

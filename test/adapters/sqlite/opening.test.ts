@@ -1,6 +1,6 @@
 /** Why a file cannot be opened: each cause has its own sentence, and is `failed_precondition`, because to retry does not help. */
 import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -20,6 +20,17 @@ function nextFolder(): string {
   const folder = nextFile()
   mkdirSync(folder)
   return folder
+}
+
+/** Returns the paths of the files that this process has open. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)]
+    } catch {
+      return [] // That of the listing, closed by now.
+    }
+  })
 }
 
 /** Opens files in a process without the rights of root, and returns what it prints for each. */
@@ -54,6 +65,13 @@ describe.each(DRIVERS)('with %s', (driver) => {
 
   it.skipIf(process.platform === 'win32')('a device is refused before it is written to', () => {
     expect(() => open('/dev/null')).toThrow(refused('the name is that of a device, a pipe or a socket.'))
+  })
+
+  it.skipIf(process.platform !== 'linux')('a file that is no database is closed again', () => {
+    const file = nextFile()
+    writeFileSync(file, 'no database '.repeat(1000))
+    expect(() => open(file)).toThrow(expect.objectContaining({ code: 'failed_precondition' }))
+    expect(openFiles()).not.toContain(file)
   })
 
   it.skipIf(process.platform === 'win32')('a right that is missing is named', async () => {

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { restartDelay } from '../../../src/cli/serve/serve-primary.ts'
-import { runCommand, startCommand } from '../../support/cli/run-command.ts'
+import { runProcess, startCommand } from '../../support/cli/run-command.ts'
 import { listen } from '../../support/http/serve-vault.ts'
 import { mountSmallDisk } from '../../support/postgres/small-disk.ts'
 import { missingFrom, sendWithoutPause } from '../../support/serve/busy-clients.ts'
@@ -40,13 +40,13 @@ describe('the ports', () => {
     const port = String(await listen(other))
     onTestFinished(() => void other.close())
     for (const workers of ['1', '2']) {
-      const main = await runCommand(['serve', ...FREE, '--port', port, '--workers', workers], project)
+      const main = await runProcess(['serve', ...FREE, '--port', port, '--workers', workers], project)
       expect([main.code, main.stderr]).toEqual([
         5,
         `strongroom: Port ${port} of 127.0.0.1 is in use. Stop what uses it, or specify another one with --port.\n`,
       ])
     }
-    const health = await runCommand(['serve', ...FREE, '--health-port', port], project)
+    const health = await runProcess(['serve', ...FREE, '--health-port', port], project)
     expect([health.code, health.stderr]).toEqual([
       5,
       `strongroom: Port ${port} of 127.0.0.1 is in use. Stop what uses it, or specify another one with --health-port.\n`,
@@ -208,7 +208,7 @@ describe('TLS', () => {
 
   it('whose files cannot be read is named in one sentence, with exit code 3', async () => {
     const project = await servedProject('sqlite', { server: { tls: { cert: 'no.crt', key: 'no.key' } } })
-    const missing = await runCommand(['serve', ...FREE], project)
+    const missing = await runProcess(['serve', ...FREE], project)
     expect(missing.code).toBe(3)
     expect(missing.stderr).toBe(
       `strongroom: The TLS certificate ${join(project.folder, 'no.crt')} cannot be read (ENOENT). Check that it exists and that this user may read it.\n`,
@@ -216,12 +216,12 @@ describe('TLS', () => {
     const files = makeTlsFiles()
     onTestFinished(files.remove)
     writeFileSync(files.key, 'no key')
-    const wrong = await runCommand(['serve', ...FREE, '--tls-cert', files.cert, '--tls-key', files.key], project)
+    const wrong = await runProcess(['serve', ...FREE, '--tls-cert', files.cert, '--tls-key', files.key], project)
     expect([wrong.code, wrong.stderr]).toEqual([
       3,
       `strongroom: The TLS files ${files.cert} and ${files.key} are no certificate and its key in PEM. Check both.\n`,
     ])
-    const half = await runCommand(['serve', ...FREE, '--tls-cert', files.cert], project)
+    const half = await runProcess(['serve', ...FREE, '--tls-cert', files.cert], project)
     expect([half.code, half.stderr]).toEqual([2, 'strongroom: --tls-cert and --tls-key must be given together.\n'])
   })
 })
@@ -231,7 +231,7 @@ describe('a start that cannot be', () => {
     const project = await servedProject('sqlite')
     for (const workers of ['1', '2']) {
       rmSync(join(project.folder, 'vault.key'), { force: true })
-      const { code, stderr, stdout } = await runCommand(['serve', ...FREE, '--workers', workers], project)
+      const { code, stderr, stdout } = await runProcess(['serve', ...FREE, '--workers', workers], project)
       expect([code, stdout]).toEqual([4, ''])
       expect(stderr).toMatch(/^strongroom: .*key.*\n$/)
     }
@@ -247,7 +247,7 @@ describe('a start that cannot be', () => {
     const text = `import { column, defineSchema } from 'strongroom'\nexport const schema = defineSchema({ customers: { name: column.integer() } })\n`
     writeFileSync(join(project.folder, 'other.ts'), text)
     project.configure({ vault: { schema: './other.ts' } })
-    const { code, stderr } = await runCommand(['serve', ...FREE], project)
+    const { code, stderr } = await runProcess(['serve', ...FREE], project)
     expect(code).toBe(4)
     // Before it, the log says what the schema leaves out.
     expect(stderr).toMatch(/^({.*}\n)*strongroom: .*customers.*\n$/)
@@ -273,7 +273,7 @@ describe('a start that cannot be', () => {
     const url = new URL(readFileSync(join(project.folder, 'url'), 'utf8'))
     url.port = String(port)
     writeFileSync(join(project.folder, 'url'), url.href)
-    const away = await runCommand(['serve', ...FREE], project)
+    const away = await runProcess(['serve', ...FREE], project)
     expect(away.code).toBe(5)
     expect(away.stderr).toMatch(/^strongroom: [^\n]+\n$/)
     expect(away.stderr).not.toContain(url.password)
@@ -296,14 +296,14 @@ describe('a start that cannot be', () => {
 
   it('because of the line or the configuration has exit code 2 or 3', async () => {
     const project = await servedProject('sqlite')
-    expect((await runCommand(['serve', '--workers', '0'], project)).code).toBe(2)
-    expect((await runCommand(['serve', '--origin', 'app.example'], project)).code).toBe(2)
+    expect((await runProcess(['serve', '--workers', '0'], project)).code).toBe(2)
+    expect((await runProcess(['serve', '--origin', 'app.example'], project)).code).toBe(2)
     project.configure({ http: { credentials: { apiKeys: false, serviceAccounts: false } } })
-    const none = await runCommand(['serve', ...FREE], project)
+    const none = await runProcess(['serve', ...FREE], project)
     expect([none.code, none.stderr]).toEqual([3, 'strongroom: http.credentials: no kind of credential is accepted. Allow one.\n'])
     const wrong = { server: { limits: { connection: 1 } } }
     project.configure(wrong as object)
-    const unknown = await runCommand(['serve', ...FREE], project)
+    const unknown = await runProcess(['serve', ...FREE], project)
     expect(unknown.code).toBe(3)
     expect(unknown.stderr).toContain('server.limits')
   })
@@ -328,7 +328,7 @@ describe('a disk that is full', () => {
     writeFileSync(join(disk.directory, 'rest'), '')
     fill(join(disk.directory, 'rest'))
     rmSync(join(disk.directory, 'vault.db-wal'), { force: true })
-    const full = await runCommand(['serve', ...FREE], project)
+    const full = await runProcess(['serve', ...FREE], project)
     expect(full.code).toBe(5)
     expect(full.stderr.split('\n').filter((line) => line.startsWith('strongroom: '))).toHaveLength(1)
   })

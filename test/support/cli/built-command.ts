@@ -20,6 +20,7 @@ const TOP = fileURLToPath(new URL('../../../', import.meta.url))
 /** Below `node_modules`, where its packages are found. */
 const CACHE = join(TOP, 'node_modules/.cache/command')
 const OLD_MS = 60 * 60_000
+const HOST = 'test/support/cli/command-host.ts'
 
 /** Packages of many modules, each of which Node would find, read and link at each start. */
 const INLINED = ['kysely', 're2js', 'uuid', 'zod']
@@ -42,6 +43,11 @@ export function builtCommand(): readonly string[] {
   return [...builtPackage(), join(bundle(), 'strongroom.js')]
 }
 
+/** Returns the process that runs lines of the command, and the arguments of Node before it. */
+export function builtHost(): { readonly file: string; readonly execArgv: readonly string[] } {
+  return { file: join(bundle(), 'command-host.js'), execArgv: builtPackage() }
+}
+
 /** Returns the arguments of Node before a program that imports the package by its name. */
 export function builtPackage(): readonly string[] {
   return ['--import', pathToFileURL(join(bundle(), 'hooks.js')).href]
@@ -62,7 +68,7 @@ export function builtProcess(script: string): string {
 /** Returns the folder of the command and the entry points. */
 function bundle(): string {
   if (built !== undefined) return built
-  const folder = join(CACHE, digestOf('src'))
+  const folder = join(CACHE, digestOf('src', 'test/support/cli'))
   if (!existsSync(folder)) {
     mkdirSync(CACHE, { recursive: true })
     for (const name of readdirSync(CACHE))
@@ -79,7 +85,7 @@ function bundleInto(folder: string): void {
   const entries = Object.entries(ENTRY_POINTS).map(([name, source]) => [`entry/${builtName(name)}`, source] as const)
   buildSync({
     ...COMMON,
-    entryPoints: { ...Object.fromEntries(entries), strongroom: 'src/cli/strongroom.ts' },
+    entryPoints: { ...Object.fromEntries(entries), strongroom: 'src/cli/strongroom.ts', 'command-host': HOST },
     outdir: own,
     // One copy of the library: what a configuration imports is what the command uses.
     splitting: true,
