@@ -6,14 +6,14 @@ import { inFolder } from '../support/trials/folder.ts'
 import { figureOf, type TrialReport } from '../support/trials/report.ts'
 import type { Law } from './law.ts'
 
-/** Time in which callers begin operations, on each engine, in milliseconds. */
-const DURATION_MS = 1000
+/** Time in which callers begin operations, on each engine, in milliseconds. The processes begin together. */
+const DURATION_MS = 300
 
 export const contention: Law = {
   name: 'contention',
   statement: 'Four processes of eight callers that change the same records lose no change and store none in part',
   unit: 'operations',
-  figures: { test: 100, soak: 100_000 },
+  figures: { test: 64, soak: 100_000 },
   weight: 2,
   open: ({ postgresUrl }) => ({
     // A case is on both engines, so that no figure is reached on one alone.
@@ -21,7 +21,7 @@ export const contention: Law = {
   }),
 }
 
-type Control = Pick<ContentionTrial, 'isTorn'>
+type Control = Pick<ContentionTrial, 'isTorn' | 'processes'>
 
 /** The part of a case on SQLite. */
 export function contendOnSqlite(seed: string, control: Control = {}): Promise<TrialReport> {

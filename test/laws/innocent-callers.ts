@@ -27,7 +27,7 @@ export const innocentCallers: Law = {
   name: 'innocent-callers',
   statement: 'Three or four verbs side by side, whichever they are, each end as they do alone, on every storage',
   unit: 'mixes',
-  figures: { test: 16, soak: 10_000 },
+  figures: { test: 12, soak: 10_000 },
   weight: 2,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)

@@ -8,7 +8,7 @@ import { figureOf, type TrialReport } from '../support/trials/report.ts'
 import type { Law } from './law.ts'
 
 /** Kills of one case: two rounds. The server crashes in the first and must serve the second. */
-const KILLS = 6
+const KILLS = 4
 
 export const kills: Law = {
   name: 'kills',
@@ -36,7 +36,10 @@ export const kills: Law = {
 }
 
 /** One case on SQLite. */
-export function killSqlite(seed: string, options: Pick<KillTrial, 'acknowledgeEarly'> = {}): Promise<TrialReport> {
+export function killSqlite(
+  seed: string,
+  options: Pick<KillTrial, 'acknowledgeEarly' | 'maxFailures'> = {},
+): Promise<TrialReport> {
   return inFolder((directory) => {
     const address = { engine: 'sqlite', filename: join(directory, 'vault.db') } as const
     return runKillTrial({ address, directory, seed, kills: KILLS, ...options })

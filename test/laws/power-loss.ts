@@ -14,6 +14,11 @@ export const powerLoss: Law = {
 }
 
 /** One case: a recording, and images of what a disk could hold after it. */
-export function losePower(seed: string, { synchronous }: Pick<PowerLossTrial, 'synchronous'> = { synchronous: 'full' }) {
-  return inFolder<TrialReport>((directory) => runPowerLossTrial({ directory, seed, images: 25, requests: 600, synchronous }))
+export function losePower(
+  seed: string,
+  { synchronous, maxFailures }: Pick<PowerLossTrial, 'synchronous' | 'maxFailures'> = { synchronous: 'full' },
+) {
+  return inFolder<TrialReport>((directory) =>
+    runPowerLossTrial({ directory, seed, images: 16, requests: 400, synchronous, ...(maxFailures && { maxFailures }) }),
+  )
 }

@@ -16,9 +16,12 @@ const OVERTAKEN = [
   ['insert', 'batch', 'uploadFile', 'revokeCredential'],
 ]
 
+/** The engine that leaves out the first of them; the next leaves out the next: each is on two engines. */
+const ENGINES = ['memory', 'sqlite', 'postgres'] as const
+
 describe('inserts that others overtake', () => {
   onEachStorage('fail nothing that shares a commit with them', (engine) => {
-    for (const names of OVERTAKEN) {
+    for (const names of OVERTAKEN.filter((_, position) => ENGINES[position % ENGINES.length] !== engine.name)) {
       it(names.join(' + '), async () => {
         await onFresh(engine, (place) => checkMixes(place, [names], seededRandom(names.join()), { turns: 60 }))
       })

@@ -6,6 +6,6 @@ import { itHolds } from '../support/laws/it-holds.ts'
 itHolds(kills)
 
 it('a vault that acknowledges before it commits is found out', async () => {
-  const { failures } = await killSqlite('early', { acknowledgeEarly: true })
+  const { failures } = await killSqlite('early', { acknowledgeEarly: true, maxFailures: 1 })
   expect(failures.join('\n')).toContain('acknowledged, but lost or changed')
 })

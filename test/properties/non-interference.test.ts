@@ -14,14 +14,17 @@ import { type Cells, type LooseStored, openLoose } from '../support/vaults/open-
 itHolds(nonInterference)
 
 it('a pair differs in more than one place on average', async () => {
-  const pairs = await Promise.all(Array.from({ length: 40 }, (_, pair) => comparePair(`places ${pair}`)))
+  const pairs = await Promise.all(Array.from({ length: 15 }, (_, pair) => comparePair(`places ${pair}`)))
   const differing = pairs.filter((pair) => pair !== undefined)
   expect(differing.reduce((sum, { differences }) => sum + differences, 0)).toBeGreaterThan(differing.length)
 })
 
+/** Pairs of a negative control at most. */
+const PAIRS = 1000
+
 /** Compares pairs up to the first difference; undefined if there is none. */
-async function firstDifference(pairs: number, name: string, options: PairedVaultOptions): Promise<string | undefined> {
-  for (let pair = 0; pair < pairs; pair++) {
+async function firstDifference(first: number, name: string, options: PairedVaultOptions): Promise<string | undefined> {
+  for (let pair = first; pair < first + PAIRS; pair++) {
     const compared = await comparePair(`${name} ${pair}`, options)
     if (compared?.difference !== undefined) return compared.difference
   }
@@ -30,9 +33,10 @@ async function firstDifference(pairs: number, name: string, options: PairedVault
 
 describe('the comparison of paired vaults detects', () => {
   const everything = { on: ['*'], effect: 'ALLOW' } as const
-  const BROKEN: readonly (readonly [fault: string, options: PairedVaultOptions])[] = [
-    ['filters on values that are masked only afterwards', { granted: [{ ...everything, actions: ['SEARCH'] }] }],
-    ['tokenize for values without a grant', { granted: [{ ...everything, actions: ['TOKENIZATION'] }] }],
+  /** Faults that few pairs show begin with a pair shortly before one of these. */
+  const BROKEN: readonly (readonly [fault: string, options: PairedVaultOptions, first?: number])[] = [
+    ['filters on values that are masked only afterwards', { granted: [{ ...everything, actions: ['SEARCH'] }] }, 70],
+    ['tokenize for values without a grant', { granted: [{ ...everything, actions: ['TOKENIZATION'] }] }, 440],
     [
       'returns the requested level instead of the lower of both',
       {
@@ -63,9 +67,9 @@ describe('the comparison of paired vaults detects', () => {
     ],
   ]
 
-  for (const [fault, options] of BROKEN) {
+  for (const [fault, options, first = 0] of BROKEN) {
     it(fault, async () => {
-      expect(await firstDifference(1000, fault, options)).toBeDefined()
+      expect(await firstDifference(first, fault, options)).toBeDefined()
     })
   }
 })

@@ -8,7 +8,7 @@ describe.skipIf(!canRecord())('with a C compiler', () => {
   itHolds(powerLoss)
 
   it('a storage with synchronous = normal is found out', async () => {
-    const { failures } = await losePower('normal', { synchronous: 'normal' })
+    const { failures } = await losePower('normal', { synchronous: 'normal', maxFailures: 1 })
     expect(failures.join('\n')).toContain('acknowledged, but lost or changed')
   })
 })

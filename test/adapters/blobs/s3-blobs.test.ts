@@ -62,9 +62,10 @@ describe('blobs in an S3-compatible store', () => {
       [{ status: 403, code: 'AccessDenied' }, 'internal'],
       [{ status: 507, code: 'XMinioStorageFull' }, 'storage_full'],
     ]
+    const bytes = sampleBytes(2 * LARGE)
     for (const [failure, code] of failures) {
       server.failWith((request) => (request.includes('partNumber=2') ? failure : undefined))
-      const error = await errorOf(store.write(keyOf(1), inChunks(sampleBytes(3 * LARGE), MIB)))
+      const error = await errorOf(store.write(keyOf(1), inChunks(bytes, MIB)))
       expect(error).toMatchObject({ code })
       expect(inspect(error)).not.toMatch(/vault\/|place-|127\.0/)
       expect(await server.stored('vault', prefix + keyOf(1))).toBeUndefined()

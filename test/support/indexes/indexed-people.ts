@@ -189,7 +189,7 @@ export function randomPerson(random: SeededRandom): Cells {
 /** Inserts as many people, with names and ages that differ, as it takes for indexes to have several blocks. */
 export async function insertPeople({ session }: LooseVault, random: SeededRandom): Promise<void> {
   for (let call = 0; call < 2; call++) {
-    const people = Array.from({ length: 1000 }, (_, n) => ({
+    const people = Array.from({ length: 400 }, (_, n) => ({
       fields: { ...randomPerson(random), name: `${random.below(2 ** 32)} of ${call} ${n}`, age: random.below(2 ** 32) },
     }))
     await session.insert('people', people)

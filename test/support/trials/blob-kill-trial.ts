@@ -24,6 +24,8 @@ export interface BlobKillTrial {
   stored(key: string): Promise<number | undefined>
   /** Breaks the promise on purpose, for the negative control. */
   readonly acknowledgeEarly?: boolean
+  /** Ends after the round with a failure. */
+  readonly isOneEnough?: boolean
 }
 
 const WRITERS = 3
@@ -55,6 +57,7 @@ export async function runBlobKillTrial(trial: BlobKillTrial): Promise<TrialRepor
     kept.push(...blobs.filter((blob) => !deleted.includes(blob)))
     if (round === trial.kills - 1) for (const blob of kept) failures.push(...(await check(store, blob)))
     await close()
+    if (trial.isOneEnough === true && failures.length > 0) break
   }
   const summary = `${acknowledged} acknowledged, ${unfinished} unfinished, ${kept.length} kept to the end`
   return { figure: trial.kills, failures, summary }

@@ -2,6 +2,7 @@
 import { isVaultError } from '../../../src/index.ts'
 import { randomFor, type SeededRandom } from '../random/seeded-random.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
+import { beginTogether } from './begin-together.ts'
 import { hostDatabase } from './host-database.ts'
 import { fieldsOf, openTrialVault, type TrialVault, trialCaller } from './trial-vault.ts'
 import { COUNTERS, increment } from './writer.ts'
@@ -36,7 +37,7 @@ const options: ContentionProcess = JSON.parse(process.argv[2] ?? '')
 const vault = await openTrialVault(openStorage(options.address))
 const host = hostDatabase(options.address)
 const result: ContentionResult = { operations: 0, increments: {}, won: [], hosted: [], unexpected: [] }
-const until = performance.now() + options.milliseconds
+let until = 0
 
 type Step = (random: SeededRandom, request: string) => Promise<void>
 
@@ -110,6 +111,8 @@ async function read(random: SeededRandom, request: string): Promise<void> {
 
 const STEPS: readonly Step[] = [count, race, share, share, transfer, join, read]
 
+await beginTogether()
+until = performance.now() + options.milliseconds
 await Promise.all(
   Array.from({ length: options.callers }, async (_, caller) => {
     const random = randomFor(`${options.seed} ${options.name} ${caller}`)

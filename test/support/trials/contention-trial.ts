@@ -1,12 +1,10 @@
 /** Trial: four processes of eight callers change the same records at once. No change is lost, none is stored in part. */
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { builtProcess } from '../cli/built-command.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
 import type { ContentionProcess, ContentionResult } from './contention-process.ts'
 import { hostDatabase } from './host-database.ts'
 import { MAX_FAILURES, type TrialReport } from './report.ts'
+import { runTogether } from './run-together.ts'
 import { fieldsOf, openTrialVault, type TrialVault, trialCaller } from './trial-vault.ts'
 
 /** Where the trial runs, and how long. */
@@ -14,6 +12,8 @@ export interface ContentionTrial {
   readonly address: StorageAddress
   readonly seed: string
   readonly milliseconds: number
+  /** Default: four. */
+  readonly processes?: number
   /** Breaks the promise on purpose, for the negative control. */
   readonly isTorn?: boolean
 }
@@ -24,24 +24,25 @@ const ACCOUNTS = 6
 const DEPOSIT = 1000
 const PAGE = 1000
 
-const run = promisify(execFile)
-
 /** Runs the trial. Its figure is the number of operations that succeeded. */
-export async function runContentionTrial({ address, seed, milliseconds, isTorn = false }: ContentionTrial): Promise<TrialReport> {
+export async function runContentionTrial({
+  address,
+  seed,
+  milliseconds,
+  processes = PROCESSES.length,
+  isTorn = false,
+}: ContentionTrial): Promise<TrialReport> {
   const storage = openStorage(address)
   const host = hostDatabase(address)
   try {
     const vault = await openTrialVault(storage)
     await host.prepare()
     const bank = await openBank(vault)
-    const script = builtProcess(join(import.meta.dirname, 'contention-process.ts'))
-    const results = await Promise.all(
-      PROCESSES.map(async (name) => {
-        const options: ContentionProcess = { address, name, seed, callers: CALLERS, milliseconds, bank, isTorn }
-        const { stdout } = await run(process.execPath, [script, JSON.stringify(options)], { maxBuffer: 2 ** 26 })
-        return JSON.parse(stdout) as ContentionResult
-      }),
-    )
+    const options = PROCESSES.slice(0, processes).map((name): ContentionProcess => {
+      return { address, name, seed, callers: CALLERS, milliseconds, bank, isTorn }
+    })
+    const printed = await runTogether(join(import.meta.dirname, 'contention-process.ts'), options)
+    const results = printed.map((text) => JSON.parse(text) as ContentionResult)
     const stored = await storedAccounts(vault)
     const failures = [
       ...results.flatMap(({ unexpected }) => unexpected),

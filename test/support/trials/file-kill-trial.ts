@@ -25,9 +25,11 @@ export interface FileKillTrial {
   readonly seed: string
   readonly kills: number
   readonly acknowledgeEarly?: boolean
+  /** Ends after the round with so many failures. Default: 20. */
+  readonly maxFailures?: number
 }
 
-const PROCESSES = 3
+const PROCESSES = 2
 const WRITERS = 3
 /** Acknowledged requests of each process before it is killed. */
 const WARM = 3
@@ -38,11 +40,12 @@ type Known = Map<string, ReadonlySet<string | null | undefined>>
 /** Runs the trial. */
 export async function runFileKillTrial(trial: FileKillTrial): Promise<TrialReport> {
   const random = randomFor(trial.seed)
+  const { maxFailures = MAX_FAILURES } = trial
   const known: Known = new Map()
   const failures: string[] = []
   let kills = 0
   let acknowledged = 0
-  for (let round = 0; kills < trial.kills && failures.length < MAX_FAILURES; round++) {
+  for (let round = 0; kills < trial.kills && failures.length < maxFailures; round++) {
     const lines = await runRound(trial, round, random)
     kills += PROCESSES
     acknowledged += lines.filter(({ step }) => step === 'acknowledged').length

@@ -10,9 +10,11 @@ export interface FileMemoryProcess {
   /** An empty folder. */
   readonly folder: string
   readonly store: 'database' | 'folder'
-  /** Total length of the files in MiB, and how many are uploaded and opened at once. */
+  /** Total length of the files in MiB, and how many are uploaded and opened at once: one number after the other. */
   readonly mebibytes: number
-  readonly files: number
+  readonly files: readonly number[]
+  /** Moved before memory is compared. Default: what fills the page caches of SQLite. */
+  readonly warmUpMebibytes?: number
   /** Keeps what it reads, for the negative control. */
   readonly isKept: boolean
 }
@@ -53,15 +55,19 @@ async function move(mebibytes: number, files: number, isKept: boolean): Promise<
   await Promise.all(moves)
 }
 
-await move(WARM_UP_MIB, 1, false)
+await move(options.warmUpMebibytes ?? WARM_UP_MIB, 1, false)
 globalThis.gc?.()
 const before = process.memoryUsage.rss()
-let highest = before
-const timer = setInterval(() => {
-  highest = Math.max(highest, process.memoryUsage.rss())
-}, 5)
-await move(options.mebibytes, options.files, options.isKept)
-clearInterval(timer)
-highest = Math.max(highest, process.memoryUsage.rss())
+/** By how much memory rose over what it was before all of them, in MiB. */
+const risen: number[] = []
+for (const files of options.files) {
+  let highest = process.memoryUsage.rss()
+  const timer = setInterval(() => {
+    highest = Math.max(highest, process.memoryUsage.rss())
+  }, 5)
+  await move(options.mebibytes, files, options.isKept)
+  clearInterval(timer)
+  risen.push((Math.max(highest, process.memoryUsage.rss()) - before) / MIB)
+}
 await vault.close()
-console.log(JSON.stringify({ risenMebibytes: (highest - before) / MIB }))
+console.log(JSON.stringify({ risen }))

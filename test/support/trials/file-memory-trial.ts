@@ -20,11 +20,17 @@ export async function runFileMemoryTrial(trial: Omit<FileMemoryProcess, 'folder'
   try {
     const script = builtProcess(join(import.meta.dirname, 'file-memory-process.ts'))
     const { stdout } = await run(process.execPath, ['--expose-gc', script, JSON.stringify({ ...trial, folder })])
-    const { risenMebibytes }: { readonly risenMebibytes: number } = JSON.parse(stdout)
-    const bound = trial.files === 1 ? ONE_MEBIBYTES : MANY_MEBIBYTES
-    const summary = `${trial.files} of ${trial.mebibytes} MiB in the ${trial.store}: ${risenMebibytes.toFixed(0)} MiB`
-    const failures = risenMebibytes < bound ? [] : [`Resident memory rose by ${bound} MiB or more: ${summary}.`]
-    return { figure: trial.mebibytes, failures, summary }
+    const { risen }: { readonly risen: readonly number[] } = JSON.parse(stdout)
+    const summaries: string[] = []
+    const failures: string[] = []
+    for (const [position, files] of trial.files.entries()) {
+      const mebibytes = risen[position] ?? Number.POSITIVE_INFINITY
+      const bound = files === 1 ? ONE_MEBIBYTES : MANY_MEBIBYTES
+      const summary = `${files} of ${trial.mebibytes} MiB in the ${trial.store}: ${mebibytes.toFixed(0)} MiB`
+      summaries.push(summary)
+      if (mebibytes >= bound) failures.push(`Resident memory rose by ${bound} MiB or more: ${summary}.`)
+    }
+    return { figure: trial.mebibytes * trial.files.length, failures, summary: summaries.join('; ') }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

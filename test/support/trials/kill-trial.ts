@@ -25,9 +25,11 @@ export interface KillTrial {
   crashServer?(): Promise<void>
   /** Breaks the promise on purpose, for the negative control. */
   readonly acknowledgeEarly?: boolean
+  /** Ends after the round with so many failures. Default: 20. */
+  readonly maxFailures?: number
 }
 
-const PROCESSES = 3
+const PROCESSES = 2
 const WRITERS = 4
 /** Acknowledged requests of each process before it is killed. */
 const WARM = 3
@@ -37,10 +39,11 @@ const WHOLE_EVERY = 10
 /** Runs the trial. */
 export async function runKillTrial(trial: KillTrial): Promise<TrialReport> {
   const random = randomFor(trial.seed)
+  const { maxFailures = MAX_FAILURES } = trial
   const known = nothingKnown()
   const failures: string[] = []
   let kills = 0
-  for (let round = 0; kills < trial.kills && failures.length < MAX_FAILURES; round++) {
+  for (let round = 0; kills < trial.kills && failures.length < maxFailures; round++) {
     const entries = await runRound(trial, round, random)
     kills += PROCESSES
     const isLast = kills >= trial.kills

@@ -95,7 +95,7 @@ export async function runMergePowerLoss({
       return [`cannot be opened: ${String(error)}`]
     }
   }
-  const report = await runPowerLossTrial({ directory, seed, images, synchronous: 'full', requests: 60, script: SCRIPT, check })
+  const report = await runPowerLossTrial({ directory, seed, images, synchronous: 'full', requests: 40, script: SCRIPT, check })
   return { ...report, orphaned }
 }
 

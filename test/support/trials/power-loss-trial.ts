@@ -28,6 +28,8 @@ export interface PowerLossTrial {
   readonly synchronous: 'full' | 'normal'
   /** Acknowledged requests to record. */
   readonly requests: number
+  /** Ends after the image with so many failures. Default: 20. */
+  readonly maxFailures?: number
   /** The file of the process that writes. Default: that of the accounts. */
   readonly script?: string
   /** Opens an image, and returns what is wrong in it; a whole check takes longer. Default: compares the accounts with the lines of the ledger. */
@@ -41,7 +43,7 @@ export function canRecord(): boolean {
 
 /** Runs the trial. */
 export async function runPowerLossTrial(trial: PowerLossTrial): Promise<TrialReport> {
-  const { directory, synchronous, check = checkImage } = trial
+  const { directory, synchronous, check = checkImage, maxFailures = MAX_FAILURES } = trial
   const random = randomFor(trial.seed)
   const calls = await record(trial)
   const disk = new Disk()
@@ -49,7 +51,7 @@ export async function runPowerLossTrial(trial: PowerLossTrial): Promise<TrialRep
   const failures: string[] = []
   let [done, images, unsynced] = [0, 0, 0]
   for (const cut of cutsOf(calls, trial.images, random)) {
-    if (failures.length >= MAX_FAILURES) break
+    if (failures.length >= maxFailures) break
     for (const call of calls.slice(done, cut)) {
       if (call.file === 'ledger') ledger.push(call.bytes)
       else disk.apply(call)

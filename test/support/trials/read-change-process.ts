@@ -3,6 +3,7 @@ import { isVaultError } from '../../../src/index.ts'
 import { randomFor, type SeededRandom } from '../random/seeded-random.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
 import { OWNER } from '../vaults/test-vault.ts'
+import { beginTogether } from './begin-together.ts'
 import { openTallies, type Tallies, type Tally } from './tallies.ts'
 
 /** What a process is started with, as JSON in its first argument. */
@@ -31,7 +32,7 @@ export interface ReadChangeResult {
 const options: ReadChangeProcess = JSON.parse(process.argv[2] ?? '')
 const vault = await openTallies(openStorage(options.address))
 const result: ReadChangeResult = { stored: {}, aborted: 0, unexpected: [] }
-const until = performance.now() + options.milliseconds
+let until = 0
 
 /** Reads a tally in one of several ways. */
 async function read(session: Tallies, id: string, random: SeededRandom): Promise<Tally> {
@@ -64,6 +65,8 @@ async function blindly(id: string, entry: string, random: SeededRandom): Promise
   await session.updateOne('tallies', id, changed(await read(session, id, random), entry))
 }
 
+await beginTogether()
+until = performance.now() + options.milliseconds
 await Promise.all(
   Array.from({ length: options.writers }, async (_, writer) => {
     const random = randomFor(`${options.seed} ${options.name} ${writer}`)
