@@ -112,7 +112,7 @@ export async function openConsoleOn<Caller extends string>(
   }
 }
 
-/** The browser of this process while somebody has it. */
+/** The browser of this process while a test file has it. */
 let shared: { readonly browser: Promise<Browser>; users: number } | undefined
 
 /** Returns the browser, which is started for the first user, and what ends it after the last one. */
