@@ -48,8 +48,7 @@ export async function prepareTables(executor: Executor, preparation: Preparation
   const stored = await readStoredObjects(executor, preparation)
   await preparation.assertNeedsMet()
   if (missingSteps(preparation, stored).length === 0) return
-  // A vault that exists goes on with the characters it has.
-  if (stored.columns.size === 0) assertEncoding(stored.encoding)
+  await assertEncoding(executor, preparation, stored)
   await executor.transaction(async (executor) => {
     const key = stableHash(`strongroom ${preparation.schema}`)
     await withPatience(executor, preparation.dialect, async () => {
@@ -63,8 +62,17 @@ export async function prepareTables(executor: Executor, preparation: Preparation
 /** Encodings that hold any text. SQL_ASCII takes bytes as they come. */
 const ENCODINGS = ['UTF8', 'SQL_ASCII']
 
-function assertEncoding(encoding: string): void {
+/** A vault that exists goes on with the characters it has. */
+async function assertEncoding(executor: Executor, preparation: Preparation, { encoding }: StoredObjects): Promise<void> {
   if (ENCODINGS.includes(encoding)) return
+  const [table] = await executor.run(
+    compiled(
+      preparation,
+      sql`select relname::pg_catalog.text from pg_catalog.pg_class where relkind in ('r', 'p') and relnamespace =
+        (select oid from pg_catalog.pg_namespace where nspname = ${sql.lit(preparation.schema)}) limit 1`,
+    ),
+  )
+  if (table !== undefined) return
   throw new VaultError(
     'failed_precondition',
     `The database has the encoding ${encoding}, which lacks most characters. Use a database that is created with the encoding UTF8.`,
