@@ -1,7 +1,7 @@
 /** The vault inside a transaction the application opened: both commit together or not at all. */
 import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
@@ -57,23 +57,29 @@ async function writeAndRead(joined: Storage): Promise<void> {
   await Promise.all([joined.get('notes', [7]), joined.get('notes', [8]), joined.get('notes', [9])])
 }
 
+/** A connection of the application. It ends with the test, so that one that fails leaves no transaction open for the next. */
+async function connect(): Promise<pg.PoolClient> {
+  const client = await pool.connect()
+  onTestFinished(() => client.release(true))
+  return client
+}
+
 const standing = async () => (await storage.get('notes', [7])).map((row) => row?.rate)
 
 describe('a pg client with an open transaction', () => {
   for (const end of ['commit', 'rollback'] as const) {
     it(`shares its ${end} with the vault`, async () => {
-      const client = await pool.connect()
+      const client = await connect()
       await client.query('begin')
       await writeAndRead(storage.joinTransaction(client))
       expect(await standing()).toEqual([undefined])
       await client.query(end)
-      client.release()
       expect(await standing()).toEqual([end === 'commit' ? 2 : undefined])
     })
   }
 
   it('keeps what the application writes right after a nested transaction rolled back', async () => {
-    const client = await pool.connect()
+    const client = await connect()
     await client.query('begin')
     await client.query('create table kept (n integer)')
     const joined = storage.joinTransaction(client)
@@ -92,35 +98,32 @@ describe('a pg client with an open transaction', () => {
     await client.query('commit')
     expect((await client.query('select n from kept order by n')).rows).toHaveLength(5)
     await client.query('drop table kept')
-    client.release()
   })
 
   it('that lost to others fails with the advice to begin again, though it ran once', async () => {
     const vault = await openPeople(postgresStorage({ connectionString: database.url, schema: 'lost' }))
     const session = vault.as(OWNER)
     const { id } = await session.insertOne('orders', { total: 1 })
-    const client = await pool.connect()
+    const client = await connect()
     await client.query('begin isolation level repeatable read')
     await client.query('select 1')
     await session.updateOne('orders', id, { total: 2 })
     const joined = vault.withTransaction(client).as(OWNER)
     const failure: unknown = await joined.updateOne('orders', id, { total: 3 }).catch((error: unknown) => error)
     await client.query('rollback')
-    client.release()
     await vault.close()
     const message = expect.stringMatching(/serialization conflict with others\. Run it again, from its beginning\.$/)
     expect(failure).toMatchObject({ name: 'VaultError', code: 'aborted', message })
   })
 
   it('is rejected without an open transaction, before and after one', async () => {
-    const client = await pool.connect()
+    const client = await connect()
     await expect(storage.joinTransaction(client).insert('notes', [ROW])).rejects.toMatchObject({ code: 'invalid_request' })
     await client.query('begin')
     const joined = storage.joinTransaction(client)
     await joined.insert('notes', [{ id: 1 }])
     await client.query('commit')
     await expect(joined.insert('notes', [ROW])).rejects.toMatchObject({ code: 'invalid_request' })
-    client.release()
     expect(await standing()).toEqual([undefined])
   })
 })
