@@ -1,5 +1,4 @@
 /** Law: HTTP requests whose clients go away, at whatever byte, leave nothing open. */
-import { readdirSync, readlinkSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import type { Vault } from '../../src/index.ts'
@@ -9,6 +8,7 @@ import { abortOne, RECORDS } from '../support/http/aborted-requests.ts'
 import { type ServedVault, type ServeOptions, serveVault } from '../support/http/serve-vault.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
 import { openPlaces } from '../support/storages/places.ts'
+import { openDescriptors } from '../support/trials/open-descriptors.ts'
 import { OWNER } from '../support/vaults/test-vault.ts'
 import type { Law } from './law.ts'
 
@@ -63,11 +63,11 @@ export async function abortRequests(place: FilePlace, random: SeededRandom, opti
     await options.before?.(vault)
     const check = { vault, place, patienceMs }
     await assertFree(check)
-    const before = openDescriptors()
+    const before = countDescriptors()
     for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
       await Promise.all(Array.from({ length: AT_ONCE }, () => abortOne({ served, id }, random)))
     }
-    await eventually(() => openDescriptors() <= before, { patienceMs, otherwise: 'descriptors stayed open' })
+    await eventually(() => countDescriptors() <= before, { patienceMs, otherwise: 'descriptors stayed open' })
     await eventually(async () => (await connections(served.server)) === 0, { patienceMs, otherwise: 'a connection stayed open' })
     await assertFree(check)
     await assertReleased(served, patienceMs)
@@ -120,18 +120,8 @@ async function inTime(patienceMs: number, otherwise: string, work: () => Promise
 }
 
 /** The number of descriptors but for what storages open on demand, and keep: connections to a database, and files of one. */
-function openDescriptors(): number {
-  return readdirSync(DESCRIPTORS).filter((name) => !/^socket:|vault\.db/.test(targetOf(name))).length
-}
-
-const DESCRIPTORS = '/proc/self/fd'
-
-function targetOf(name: string): string {
-  try {
-    return readlinkSync(`${DESCRIPTORS}/${name}`)
-  } catch {
-    return '' // The descriptor of the listing itself is closed by now.
-  }
+function countDescriptors(): number {
+  return openDescriptors().filter((target) => !/^socket:|vault\.db/.test(target)).length
 }
 
 function connections(server: Server): Promise<number> {

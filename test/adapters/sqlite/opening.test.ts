@@ -1,6 +1,6 @@
 /** Why a file cannot be opened: each cause has its own sentence, and is `failed_precondition`, because to retry does not help. */
 import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -8,6 +8,7 @@ import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { builtProcess } from '../../support/cli/built-command.ts'
 import { unprivilegedAccount } from '../../support/postgres/server.ts'
 import { mountSmallDisk } from '../../support/postgres/small-disk.ts'
+import { openDescriptors } from '../../support/trials/open-descriptors.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const run = promisify(execFile)
@@ -20,17 +21,6 @@ function nextFolder(): string {
   const folder = nextFile()
   mkdirSync(folder)
   return folder
-}
-
-/** Returns the paths of the files that this process has open. */
-function openFiles(): string[] {
-  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
-    try {
-      return [readlinkSync(`/proc/self/fd/${descriptor}`)]
-    } catch {
-      return [] // That of the listing, closed by now.
-    }
-  })
 }
 
 /** Opens files in a process without the rights of root, and returns what it prints for each. */
@@ -71,7 +61,7 @@ describe.each(DRIVERS)('with %s', (driver) => {
     const file = nextFile()
     writeFileSync(file, 'no database '.repeat(1000))
     expect(() => open(file)).toThrow(expect.objectContaining({ code: 'failed_precondition' }))
-    expect(openFiles()).not.toContain(file)
+    expect(openDescriptors()).not.toContain(file)
   })
 
   it.skipIf(process.platform === 'win32')('a right that is missing is named', async () => {

@@ -1,12 +1,11 @@
 /** A process that has the command loaded, and runs the lines that its parent sends, one after the other. */
-import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { registerHooks } from 'node:module'
-import { join } from 'node:path'
 import process from 'node:process'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { runLine } from '../../../src/cli/run-line.ts'
+import { openDescriptors } from '../trials/open-descriptors.ts'
 
 /** A line to run. */
 export interface HostedLine {
@@ -78,18 +77,8 @@ function opened(before: readonly string[]): string[] {
 
 /** Returns the kinds of what keeps this process from ending, and where the system shows them the paths of its files; Node keeps that of random bytes. */
 function openNow(): string[] {
-  const files = existsSync(DESCRIPTORS) ? readdirSync(DESCRIPTORS).map((name) => targetOf(join(DESCRIPTORS, name))) : []
-  return [...process.getActiveResourcesInfo(), ...files.filter((target) => target.startsWith('/') && target !== '/dev/urandom')]
-}
-
-const DESCRIPTORS = '/proc/self/fd'
-
-function targetOf(link: string): string {
-  try {
-    return readlinkSync(link)
-  } catch {
-    return '' // The descriptor of the listing itself is closed by now.
-  }
+  const files = openDescriptors().filter((target) => target.startsWith('/') && target !== '/dev/urandom')
+  return [...process.getActiveResourcesInfo(), ...files]
 }
 
 process.on('message', (line: HostedLine) => void runHosted(line).then((end) => process.send?.(end)))

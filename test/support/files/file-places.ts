@@ -1,5 +1,5 @@
 /** Places for vaults with files: a storage, a blob store, and what is in both below the vault. */
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { folderBlobs } from '../../../src/adapters/blobs/folder-blobs.ts'
@@ -9,6 +9,7 @@ import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { BLOB_PIECES, BLOBS, FILES } from '../../../src/core/schema/system-tables.ts'
 import { memoryBlobs, memoryPlace } from '../blobs/memory-blobs.ts'
 import { type Engine, onFresh, type Place, type Places } from '../storages/places.ts'
+import { openDescriptors } from '../trials/open-descriptors.ts'
 
 /** The blob stores, by name. */
 export const BLOB_STORES = ['memory', 'folder', 'database'] as const
@@ -174,18 +175,7 @@ export function filesIn(directory: string): string[] {
 }
 
 function descriptorsIn(directory: string): number {
-  return readdirSync(DESCRIPTORS).filter((name) => targetOf(join(DESCRIPTORS, name)).startsWith(directory)).length
-}
-
-/** The descriptors of this process. */
-const DESCRIPTORS = '/proc/self/fd'
-
-function targetOf(link: string): string {
-  try {
-    return readlinkSync(link)
-  } catch {
-    return '' // The descriptor of the listing itself is closed by now.
-  }
+  return openDescriptors().filter((target) => target.startsWith(directory)).length
 }
 
 function missing(key: string): never {
