@@ -14,11 +14,6 @@ export const powerLoss: Law = {
 }
 
 /** One case: a recording, and images of what a disk could hold after it. */
-export function losePower(
-  seed: string,
-  { synchronous, maxFailures }: Pick<PowerLossTrial, 'synchronous' | 'maxFailures'> = { synchronous: 'full' },
-) {
-  return inFolder<TrialReport>((directory) =>
-    runPowerLossTrial({ directory, seed, images: 16, requests: 400, synchronous, ...(maxFailures && { maxFailures }) }),
-  )
+export function losePower(seed: string, options: Pick<PowerLossTrial, 'synchronous' | 'maxFailures'> = { synchronous: 'full' }) {
+  return inFolder<TrialReport>((directory) => runPowerLossTrial({ directory, seed, images: 16, requests: 400, ...options }))
 }

@@ -39,8 +39,8 @@ const MAX_ATTEMPTS = 10
 export async function buildIndexes(session: Session, build: Build): Promise<void> {
   const { schema, dialect, keepsSession, tables } = build
   const run = (statement: RawBuilder<unknown>) => session.run(patient(dialect, statement))
-  if (keepsSession) for (const [name, value] of LIMITS) await run(sql`set ${sql.raw(name)} = ${sql.lit(value)}`)
   const stored = await readStoredObjects(session, build)
+  if (keepsSession) for (const [name, value] of LIMITS) await run(sql`set ${sql.raw(name)} = ${sql.lit(value)}`)
   for (const table of tables) {
     const missing = missingIndexes(table, stored)
     if (keepsSession && missing.length > 0) await takeTurn(run, schema, table)

@@ -15,7 +15,7 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'patches forget to compare the expected cells': ['K12', 'K13'],
   'a commit keeps what it inserted before a patch missed': ['K2', 'K3', 'K7', 'K10'],
   'NUL is dropped from text': ['N1', 'N5'],
-  'a conflict does not name its columns': ['C1', 'C4', 'T5', 'S4'],
+  'a conflict does not name its columns': ['S4', 'T5', 'C1', 'C4'],
   'a transaction rolls nothing back': ['T2', 'T10', 'T13', 'T16', 'T19'],
   'an error is wrapped on its way out of a transaction': ['T2', 'T3', 'T5'],
   'big integers pass through floating point': ['I2', 'I10'],
@@ -69,7 +69,7 @@ describe('the conformance suite', () => {
   // Object.entries forgets that its keys are the record's.
   for (const [fault, cases] of Object.entries(NOTICED_BY) as [FaultName, readonly string[]][]) {
     it(`detects that ${fault}`, async () => {
-      expect(await redCases(fault, cases)).toEqual(expect.arrayContaining([...cases]))
+      expect(await redCases(fault, cases)).toEqual(cases)
     })
   }
 

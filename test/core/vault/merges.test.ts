@@ -1,5 +1,5 @@
 /** Merges of sealed indexes as slow work of a vault: in the background, when a write finds too many deltas, and asked for. */
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { sealDelta } from '../../../src/core/index-runs/delta.ts'
@@ -54,7 +54,7 @@ onEachStorage('merges of sealed indexes', (engine) => {
   it('go on in the background as deltas are stored, and lose and double nothing', async () => {
     const vault = await openIndexed(engine.fresh().open())
     await insertEach(vault, 70)
-    await vi.waitFor(async () => expect(await deltaCount(vault)).toBeLessThan(64), { timeout: 60_000 })
+    await expect.poll(() => deltaCount(vault)).toBeLessThan(64)
     expect(await wrongTables(vault)).toEqual([])
     await vault.vault.close()
   })

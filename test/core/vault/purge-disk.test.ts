@@ -1,5 +1,5 @@
 /** Erasing from disk: after a deletion the bytes of people are still in the files, and after a purge of the disk they are not. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS, CATALOG, MAINTENANCE, MARKER, OPENINGS } from '../../../src/core/schema/system-tables.ts'
@@ -217,7 +217,7 @@ describe.each(ENGINES)('a purge of the disk on %s', (name, begin) => {
     await session.delete('people', [planted.ann.id])
     await planted.vault.sweep()
     // Contents are removed after their records, beside the sweep.
-    await vi.waitFor(async () => expect(await countBlobs()).toBeLessThan(before), { timeout: 60_000 })
+    await expect.poll(countBlobs).toBeLessThan(before)
     await planted.vault.purgeDisk({ full: true })
     expect(tablesOf(await findInFiles(other, planted.cells))).toEqual(['subject_keys', 'transients'])
     await planted.vault.close()

@@ -11,7 +11,7 @@ import { type BlobAddress, openBlobs } from '../blobs/open-blobs.ts'
 import { builtProcess } from '../cli/built-command.ts'
 import { randomFor } from '../random/seeded-random.ts'
 import type { BlobLine, BlobWriterProcess } from './blob-writer-process.ts'
-import type { TrialReport } from './report.ts'
+import { MAX_FAILURES, type TrialReport } from './report.ts'
 
 /** Where the trial runs, and how long. */
 export interface BlobKillTrial {
@@ -24,8 +24,8 @@ export interface BlobKillTrial {
   stored(key: string): Promise<number | undefined>
   /** Breaks the promise on purpose, for the negative control. */
   readonly acknowledgeEarly?: boolean
-  /** Ends after the round with a failure. */
-  readonly isOneEnough?: boolean
+  /** Ends after the round with so many failures. Default: 20. */
+  readonly maxFailures?: number
 }
 
 const WRITERS = 3
@@ -41,6 +41,7 @@ interface Known {
 /** Runs the trial. */
 export async function runBlobKillTrial(trial: BlobKillTrial): Promise<TrialReport> {
   const random = randomFor(trial.seed)
+  const { maxFailures = MAX_FAILURES } = trial
   const failures: string[] = []
   const kept: Known[] = []
   let [acknowledged, unfinished] = [0, 0]
@@ -57,7 +58,7 @@ export async function runBlobKillTrial(trial: BlobKillTrial): Promise<TrialRepor
     kept.push(...blobs.filter((blob) => !deleted.includes(blob)))
     if (round === trial.kills - 1) for (const blob of kept) failures.push(...(await check(store, blob)))
     await close()
-    if (trial.isOneEnough === true && failures.length > 0) break
+    if (failures.length >= maxFailures) break
   }
   const summary = `${acknowledged} acknowledged, ${unfinished} unfinished, ${kept.length} kept to the end`
   return { figure: trial.kills, failures, summary }

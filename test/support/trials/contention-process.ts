@@ -37,7 +37,8 @@ const options: ContentionProcess = JSON.parse(process.argv[2] ?? '')
 const vault = await openTrialVault(openStorage(options.address))
 const host = hostDatabase(options.address)
 const result: ContentionResult = { operations: 0, increments: {}, won: [], hosted: [], unexpected: [] }
-let until = 0
+await beginTogether()
+const until = performance.now() + options.milliseconds
 
 type Step = (random: SeededRandom, request: string) => Promise<void>
 
@@ -111,8 +112,6 @@ async function read(random: SeededRandom, request: string): Promise<void> {
 
 const STEPS: readonly Step[] = [count, race, share, share, transfer, join, read]
 
-await beginTogether()
-until = performance.now() + options.milliseconds
 await Promise.all(
   Array.from({ length: options.callers }, async (_, caller) => {
     const random = randomFor(`${options.seed} ${options.name} ${caller}`)

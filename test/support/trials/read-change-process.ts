@@ -32,7 +32,8 @@ export interface ReadChangeResult {
 const options: ReadChangeProcess = JSON.parse(process.argv[2] ?? '')
 const vault = await openTallies(openStorage(options.address))
 const result: ReadChangeResult = { stored: {}, aborted: 0, unexpected: [] }
-let until = 0
+await beginTogether()
+const until = performance.now() + options.milliseconds
 
 /** Reads a tally in one of several ways. */
 async function read(session: Tallies, id: string, random: SeededRandom): Promise<Tally> {
@@ -65,8 +66,6 @@ async function blindly(id: string, entry: string, random: SeededRandom): Promise
   await session.updateOne('tallies', id, changed(await read(session, id, random), entry))
 }
 
-await beginTogether()
-until = performance.now() + options.milliseconds
 await Promise.all(
   Array.from({ length: options.writers }, async (_, writer) => {
     const random = randomFor(`${options.seed} ${options.name} ${writer}`)
