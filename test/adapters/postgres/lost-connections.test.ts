@@ -32,8 +32,10 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** How long a connection can leave a statement without an answer if `statementMs` is 100. */
-const SILENCE_OF_100_MS = 200
+/** A limit of a statement that is short to wait for, and long enough for one that prepares a table on a busy machine. */
+const STATEMENT_MS = 1000
+/** How long a connection can leave a statement without an answer then. */
+const SILENCE_MS = 2 * STATEMENT_MS
 
 let schemas = 0
 /** Options of a storage in a schema of its own, behind the proxy. */
@@ -215,7 +217,7 @@ describe('an insert and its event in one statement whose connection is lost', ()
 describe('a network that falls silent, and close', () => {
   for (const kind of ['own', 'application'] as const) {
     it(`makes a statement on a pool of the ${kind} unavailable, and its connection is replaced`, async () => {
-      const options = behindProxy({ timeouts: { statementMs: 300 } })
+      const options = behindProxy({ timeouts: { statementMs: STATEMENT_MS } })
       const storage = open(kind === 'own' ? options : withoutPool(options))
       await storage.prepare([NOTES])
       for (const call of [() => storage.get('notes', [1]), () => storage.transaction((inner) => inner.get('notes', [1]))]) {
@@ -228,9 +230,9 @@ describe('a network that falls silent, and close', () => {
   }
 
   it('is noticed on a connection that was idle for longer than the limit', async () => {
-    const storage = open(behindProxy({ maxConnections: 1, timeouts: { statementMs: 100 } }))
+    const storage = open(behindProxy({ maxConnections: 1, timeouts: { statementMs: STATEMENT_MS } }))
     await storage.prepare([NOTES])
-    await pause(2 * SILENCE_OF_100_MS)
+    await pause(1.5 * SILENCE_MS)
     proxy.intercept({ fromClient: onceWith('', 'silence') })
     await expect(storage.get('notes', [1])).rejects.toMatchObject({ code: 'unavailable' })
     proxy.dropLost()
@@ -238,7 +240,10 @@ describe('a network that falls silent, and close', () => {
 
   it('is noticed within the limit of each storage on one pool', async () => {
     const pool = applicationPool({ max: 1 })
-    const [patient, hasty] = [open({ pool, schema: 'patient' }), open({ pool, schema: 'hasty', timeouts: { statementMs: 100 } })]
+    const [patient, hasty] = [
+      open({ pool, schema: 'patient' }),
+      open({ pool, schema: 'hasty', timeouts: { statementMs: STATEMENT_MS } }),
+    ]
     await hasty.prepare([NOTES])
     await patient.prepare([NOTES])
     proxy.intercept({ fromClient: onceWith('', 'silence') })
@@ -320,7 +325,7 @@ describe('limits of the server', () => {
 
   for (const kind of ['own', 'application'] as const) {
     it(`end a statement that waits in a transaction on a pool of the ${kind}`, async () => {
-      const options = behindProxy({ timeouts: { statementMs: 300 } })
+      const options = behindProxy({ timeouts: { statementMs: STATEMENT_MS } })
       const storage = open(kind === 'own' ? options : withoutPool(options))
       await storage.prepare([NOTES])
       const holder = await lockTitle(options.schema ?? '', 1)

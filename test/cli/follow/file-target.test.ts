@@ -55,6 +55,7 @@ describe('a follower of a vault writes a file', () => {
       }
       isDone = true
     })()
+    await until('the file', () => existsSync(path))
     const copies: string[] = []
     while (!isDone) {
       await pause(150)

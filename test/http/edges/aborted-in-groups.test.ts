@@ -61,6 +61,8 @@ async function sendAll(engine: Engine, moment: CommitMoment | 'sent') {
       return (request, response) => void handled.push(handle(request, response))
     },
   })
+  // On a busy machine the first requests of all connections can take longer than Node leaves one of them idle.
+  served.server.keepAliveTimeout = 60_000
   const inserted = await vault.as(OWNER).insert('people', [{ fields: { name: 'Ann' } }], { tokenization: true })
   const [record] = inserted.records
   const known = { id: record?.id ?? '', token: String(record?.tokens?.name) }

@@ -10,7 +10,7 @@
 
 #include "pkcs11.h"
 
-#define HANG_SECONDS 2
+#define HANG_SECONDS 5
 #define SLOW_MICROSECONDS 100000
 
 static void *library;

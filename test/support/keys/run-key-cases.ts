@@ -16,8 +16,8 @@ export interface DisposableKeys extends KeysUnderTest {
   disableOlder?(): Promise<void>
 }
 
-/** Time limits of a provider under test, so that a service that hangs is given up early. */
-export const SHORT_LIMITS = { callTimeoutMs: 500, openTimeoutMs: 3000 }
+/** Time limits of a provider under test: a service that hangs is given up early, and an answer on a busy machine is not. */
+export const SHORT_LIMITS = { callTimeoutMs: 1500, openTimeoutMs: 6000 }
 
 /** Calls `setup` for every case. A case is skipped only where the control lacks what it needs, which its result says. */
 export function runKeyCases(name: string, setup: () => DisposableKeys | Promise<DisposableKeys>): void {

@@ -69,7 +69,7 @@ export interface FaultyLibrary extends Required<Pick<KeyServiceControl, 'fail' |
 }
 
 /** Milliseconds for which a call of it hangs, and some more. */
-export const HANG_MS = 2500
+export const HANG_MS = 5500
 
 export interface SoftTokens {
   create(): SoftToken

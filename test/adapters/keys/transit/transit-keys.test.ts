@@ -106,9 +106,9 @@ it.each([
   ['a status of a proxy', () => ({ errors: [] })],
   ['data of another form', () => ({ data: { ciphertext: 'vault:v0:x', plaintext: 5, latest_version: '1' } })],
 ])('an answer that is not of Transit is unavailable: %s', async (_, change) => {
-  const keys = open({ openTimeoutMs: 100 })
-  const wrapped = await keys.wrap(rootKey(), dataOf())
+  const wrapped = await open().wrap(rootKey(), dataOf())
   server.changeAnswers(change)
+  const keys = open({ openTimeoutMs: 100 })
   await expect(keys.wrap(rootKey(), dataOf())).rejects.toMatchObject({ code: 'unavailable' })
   await expect(keys.unwrap(wrapped, dataOf())).rejects.toMatchObject({ code: 'unavailable' })
   await expect(keys.currentKeyId?.()).rejects.toMatchObject({ code: 'unavailable' })
