@@ -10,6 +10,7 @@ import { outcomeOf, type PairedVaultOptions } from '../support/leaks/paired-vaul
 import { senderOf } from '../support/leaks/send.ts'
 import { sharedEntropy } from '../support/random/shared-entropy.ts'
 import { type Cells, type LooseStored, openLoose } from '../support/vaults/open-untyped.ts'
+import { STOPPED_TIMER } from '../support/vaults/system-ports.ts'
 
 itHolds(nonInterference)
 
@@ -90,7 +91,11 @@ async function outcomesOf({ table, policy, left, right, request }: SmallCase): P
   let ofLeft: readonly LooseStored[] | undefined
   for (const records of [left, right]) {
     const entropy = sharedEntropy('small')
-    const opened = await openLoose(memoryStorage(), { cards: table }, { policy: { clerk: policy }, entropy })
+    const opened = await openLoose(
+      memoryStorage(),
+      { cards: table },
+      { policy: { clerk: policy }, entropy, timer: STOPPED_TIMER },
+    )
     entropy.begin(1)
     const { records: stored } = await opened.session.insert(
       'cards',

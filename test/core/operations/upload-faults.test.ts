@@ -8,7 +8,7 @@ import { column, defineSchema } from '../../../src/index.ts'
 import { bytesOf, countedBlobs, fileSchema, openFileVault } from '../../support/files/open-file-vault.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
-import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
+import { STOPPED_TIMER, SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const CONTENT = Buffer.alloc(300_000, 'content ')
@@ -73,7 +73,7 @@ async function openWithMore(storage: StorageHandle) {
     storage,
     keys: localKeys({ key: TEST_SECRET }),
     blobs: countedBlobs(),
-    timer: { after: () => () => {} },
+    timer: STOPPED_TIMER,
   })
   return vault.as(OWNER)
 }

@@ -8,7 +8,7 @@ import type { OnInfected } from '../../../src/core/vault/scan-worker.ts'
 import type { Vault } from '../../../src/core/vault/vault.ts'
 import { column, defineSchema, type Log, type PolicyFor, type Session, type Tracing } from '../../../src/index.ts'
 import { START_MS } from '../vaults/open-untyped.ts'
-import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
+import { STOPPED_TIMER, SYSTEM_PORTS } from '../vaults/system-ports.ts'
 import { TEST_SECRET } from '../vaults/test-vault.ts'
 
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const
@@ -46,7 +46,7 @@ export function openArchive({ clock = { ms: START_MS }, ...options }: ArchiveOpt
     schema: archive,
     keys: localKeys({ key: TEST_SECRET }),
     clock: { now: () => BigInt(clock.ms) * 1_000_000n },
-    timer: { after: () => () => {} },
+    timer: STOPPED_TIMER,
   })
 }
 

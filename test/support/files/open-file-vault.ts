@@ -8,7 +8,7 @@ import { openVault } from '../../../src/core/vault/open-vault.ts'
 import type { Vault } from '../../../src/core/vault/vault.ts'
 import { column, defineSchema, type Log, type PolicyFor, type Session } from '../../../src/index.ts'
 import { START_MS } from '../vaults/open-untyped.ts'
-import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
+import { STOPPED_TIMER, SYSTEM_PORTS } from '../vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 
 /** People with two files. */
@@ -61,7 +61,7 @@ export async function openFileVault(storage: StorageHandle, options: FileVaultOp
     keys: localKeys({ key: TEST_SECRET }),
     clock: { now: () => BigInt(clock.ms) * 1_000_000n },
     // Scans run only when a test asks for them.
-    timer: { after: () => () => {} },
+    timer: STOPPED_TIMER,
   })
   const session = vault.as(OWNER)
   return {

@@ -10,6 +10,7 @@ import { randomCaller, randomPolicy } from '../policies/random-policies.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { sharedEntropy } from '../random/shared-entropy.ts'
 import { type LooseSession, type LooseStored, openLoose } from '../vaults/open-untyped.ts'
+import { STOPPED_TIMER } from '../vaults/system-ports.ts'
 import { OWNER } from '../vaults/test-vault.ts'
 import { type ExpectedAnswer, expectedError, expectedResult } from './expected-answer.ts'
 import { wireRequestOf } from './request-over-http.ts'
@@ -36,7 +37,7 @@ export async function openEqualVaults(random: SeededRandom, seed: string, distor
   const rows = tables.map((table) => ({ table, records: Array.from({ length: ROWS }, () => randomRecord(random, table)) }))
   async function openOne() {
     const entropy = sharedEntropy(seed)
-    const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), { policy, entropy })
+    const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), { policy, entropy, timer: STOPPED_TIMER })
     const stored = new Map<string, readonly LooseStored[]>()
     for (const [step, { table, records }] of rows.entries()) {
       entropy.begin(step)

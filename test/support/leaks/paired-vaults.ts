@@ -7,6 +7,7 @@ import { INDEXES_ONLY } from '../queries/read-costs.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { type SharedEntropy, sharedEntropy } from '../random/shared-entropy.ts'
 import { type LooseSession, openLoose } from '../vaults/open-untyped.ts'
+import { STOPPED_TIMER } from '../vaults/system-ports.ts'
 import { errorsOfBatch } from './batch-requests.ts'
 import { type CanaryForm, freshValue } from './canaries.ts'
 import { type KnownValues, type LeakRequest, notePage, type ReadPage } from './known-values.ts'
@@ -64,6 +65,7 @@ export async function openPairedVaults(
     const { vault, session } = await openLoose(memoryStorage(), schemaOf(tables), {
       policy: really,
       entropy: shared,
+      timer: STOPPED_TIMER,
       audit,
       ...costs,
     })

@@ -7,7 +7,7 @@ import type { BlobStore } from '../../../src/core/ports/blobs.ts'
 import type { Entropy, KeyRing, KeyRingFactory } from '../../../src/core/ports/crypto.ts'
 import type { Log, Tracing } from '../../../src/core/ports/observability.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
-import type { Scheduler } from '../../../src/core/ports/time.ts'
+import type { Scheduler, Timer } from '../../../src/core/ports/time.ts'
 import type { ReadCosts } from '../../../src/core/queries/candidate-rows.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { checkSchema } from '../../../src/core/schema/define-schema.ts'
@@ -93,6 +93,7 @@ export interface LooseOptions {
   readonly rules?: SchemaRules
   readonly readCosts?: ReadCosts
   readonly scheduler?: Scheduler
+  readonly timer?: Timer
   readonly schemaChanges?: 'small' | 'apply' | 'refuse'
 }
 

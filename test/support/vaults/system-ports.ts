@@ -10,6 +10,7 @@ import {
   systemStopwatch,
   systemTimer,
 } from '../../../src/adapters/system/system.ts'
+import type { Timer } from '../../../src/core/ports/time.ts'
 
 export const SYSTEM_PORTS = {
   clock: systemClock,
@@ -22,3 +23,6 @@ export const SYSTEM_PORTS = {
   contentTypes: contentTypeDetector,
   process: systemProcess,
 } as const
+
+/** A timer that never calls back: a vault with it does nothing in the background, however long its test takes. */
+export const STOPPED_TIMER: Timer = { after: () => () => {} }
