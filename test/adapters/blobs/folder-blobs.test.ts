@@ -19,6 +19,7 @@ import { folderBlobs } from '../../../src/adapters/blobs/index.ts'
 import { keyOf, put, read, sampleBytes } from '../../../src/conformance/blobs/sample.ts'
 import { folderUnderTest, storedInFolder } from '../../support/blobs/folder-under-test.ts'
 import { runBlobCases } from '../../support/blobs/run-blob-cases.ts'
+import { openDescriptors } from '../../support/trials/open-descriptors.ts'
 
 const top = mkdtempSync(join(tmpdir(), 'strongroom-blobs-'))
 afterAll(() => rmSync(top, { recursive: true, force: true }))
@@ -29,14 +30,7 @@ runBlobCases('folder', () => folderUnderTest(nextFolder))
 
 /** Names of the open files of this process, in a folder. */
 function openFilesIn(directory: string): readonly string[] {
-  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
-    try {
-      const target = execFileSync('readlink', [`/proc/${process.pid}/fd/${descriptor}`], { encoding: 'utf8' }).trim()
-      return target.startsWith(directory) ? [target] : []
-    } catch {
-      return [] // Closed since it was listed.
-    }
-  })
+  return openDescriptors().filter((target) => target.startsWith(directory))
 }
 
 async function errorOf(call: Promise<unknown>): Promise<unknown> {
