@@ -189,7 +189,9 @@ describe('the client', () => {
     const { stream } = await openFile()
     await expect(drain(stream)).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('ended early') })
     // Also while a chunk is waited for that never comes.
-    const waiting = await openFile(AbortSignal.timeout(300))
+    const late = new AbortController()
+    const waiting = await openFile(late.signal)
+    setTimeout(() => late.abort(), 300)
     await expect(drain(waiting.stream)).rejects.toMatchObject(aborted)
     const controller = new AbortController()
     const opened = await openFile(controller.signal)

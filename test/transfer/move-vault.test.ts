@@ -247,7 +247,6 @@ describe('a move', () => {
     const [here, there] = [sqlite.fresh(), sqlite.fresh()]
     await fillBusy(await openBusy(here.open()), 300)
     const controller = new AbortController()
-    const { signal } = controller
     let [reports, aborted] = [0, 0]
     const onProgress = (): void => {
       if (++reports !== 3) return
@@ -257,9 +256,10 @@ describe('a move', () => {
         controller.abort()
       }, 50)
     }
-    const moved = moveVault({ from: here.open(), to: there.open(), pace: 10, signal, onProgress })
+    const moved = moveVault({ from: here.open(), to: there.open(), pace: 10, signal: controller.signal, onProgress })
     await expect(moved).rejects.toMatchObject({ code: 'cancelled' })
     expect(performance.now() - aborted).toBeLessThan(5000)
+    expect(reports).toBeGreaterThan(2)
   })
 
   const PLANTED: Readonly<Record<string, (snapshot: Snapshot) => Promise<Snapshot>>> = {

@@ -50,17 +50,18 @@ describe('a lock held by another connection', () => {
     const writing = storage.insert('notes', [{ id: 1, label: 'patient' }]).then(() => {
       isDone = true
     })
-    let longest = 0
-    let ticks = 0
-    for (let last = performance.now(); ticks < 100; ticks++) {
+    const waits: number[] = []
+    for (let last = performance.now(); waits.length < 100; ) {
       await new Promise((resolve) => setTimeout(resolve, 1))
-      longest = Math.max(longest, performance.now() - last)
+      waits.push(performance.now() - last)
       last = performance.now()
       expect(await storage.get('notes', [1])).toEqual([undefined])
     }
     expect(isDone).toBe(false)
-    // A writer that waited inside of the call would hold the loop for up to 10 seconds.
-    expect(longest).toBeLessThan(2000)
+    waits.sort((left, right) => right - left)
+    // A busy machine can hold the loop now and then; a writer that waits inside of its calls holds it for long, or again and again.
+    expect(waits[0]).toBeLessThan(2000)
+    expect(waits[2]).toBeLessThan(250)
     foreign.exec('rollback')
     foreign.close()
     await writing
